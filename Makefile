@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Each process that the tests start would compile everything for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test browser deep lock pin e2e quick lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
+.PHONY: help demo test browser deep lock archive site pin e2e quick lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-descheduler fuzz-karpenter fuzz-gangs fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -31,6 +31,12 @@ $(READY): pyproject.toml requirements-dev.lock $(VENV)/.python
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+# A tool that is not for development has an environment of its own: build/tools/archive has what requirements-archive.lock names.
+build/tools/%/.ready: requirements-%.lock $(VENV)/.python
+	@$(PYTHON) -m venv build/tools/$*
+	@build/tools/$*/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements-$*.lock
+	@touch $@
+
 $(INSTALLED): pyproject.toml $(VENV)/.python
 	@test $(READY) -nt pyproject.toml || { echo "Installing kwhatif and the packages that it needs into $(VENV) (only this time) ..."; \
 	    $(PIP) install -e .; }
@@ -40,9 +46,11 @@ demo: $(INSTALLED) ## install kwhatif, without the tools for development, and sh
 	@./scripts/demo.sh $(BIN)/kwhatif
 
 # The types are checked beside the tests: that takes one core for a minute where nothing is remembered of another run.
+# One process collects the tests first: else each of those that run them would compile all of them for itself.
 test: quick ## set everything up, check style, types and layers, run the tests
 	@mkdir -p build
 	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
+	    $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1; \
 	    $(BIN)/python -m pytest -n auto --dist worksteal; tests=$$?; \
 	    wait $$types; types=$$?; echo "$(BIN)/mypy"; cat build/types.txt; \
 	    exit $$((tests ? tests : types))
@@ -50,14 +58,23 @@ test: quick ## set everything up, check style, types and layers, run the tests
 deep: $(READY) ## try the laws with new random examples for SECONDS=600; SEED=7 TESTS=tests/property/test_x.py repeats a round
 	@$(BIN)/python -m tests.deep $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(TESTS)
 
-LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
-	--custom-compile-command 'make lock' pyproject.toml
+LOCK := @uv pip compile --upgrade --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+	--custom-compile-command 'make lock'
 
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
-	$(LOCK) --upgrade --extra zst --extra metrics --extra build --output-file requirements.lock
-	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
-	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra dev --extra browser --output-file requirements-browser.lock
-	$(LOCK) --upgrade --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
+	$(LOCK) pyproject.toml --extra zst --extra metrics --extra build --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra zst --extra metrics --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) pyproject.toml --extra zst --extra metrics --extra build --extra dev --extra browser --output-file requirements-browser.lock
+	$(LOCK) pyproject.toml --extra zst --extra metrics --extra build --extra release --output-file requirements-release.lock
+	$(LOCK) --group archive --output-file requirements-archive.lock
+	$(LOCK) --group site --output-file requirements-site.lock
+
+archive: $(READY) build/tools/archive/.ready ## one file with all that kwhatif needs but Python, for each platform; ONLY=here for this one
+	@$(BIN)/python scripts/archive.py --pex build/tools/archive/bin/pex $(if $(ONLY),--only $(ONLY)) $(if $(REPOSITORY),--home $(REPOSITORY))
+
+site: $(READY) build/tools/site/.ready ## the documentation as a site in build/site, and man pages in build/man
+	@$(BIN)/python scripts/pages.py $(if $(REPOSITORY),--home $(REPOSITORY))
+	@NO_MKDOCS_2_WARNING=1 build/tools/site/bin/mkdocs --quiet build --strict --clean --config-file build/mkdocs.yml
 
 pin: ## pin base images by digest and actions by commit (needs docker and the network)
 	scripts/pin.sh

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.admission.changes import ChangeRow
+    from kwhatif.admission.outcome import ChangeRow
     from kwhatif.api.audit import audit
     from kwhatif.api.autoscale import autoscale, consolidate, with_autoscaler
     from kwhatif.api.capacity import capacity
@@ -50,7 +50,28 @@ if TYPE_CHECKING:
         FateRow,
         PodDifferenceRow,
     )
-    from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+    from kwhatif.report.decision import (
+        BudgetRow,
+        CandidateRow,
+        Decision,
+        FeasibleRow,
+        MissRow,
+        NearNameRow,
+        NearRow,
+        ObjectionRow,
+        ObstacleRow,
+        Outcome,
+        PreemptionRow,
+        PreEnqueueRow,
+        QueuedRow,
+        RejectedRow,
+        ReprieveRow,
+        RolloutRow,
+        TooLargeRow,
+        UnknownNameRow,
+        VictimRow,
+        WorkloadRow,
+    )
     from kwhatif.report.deschedule import (
         DescheduleRow,
         EvictedRow,
@@ -60,22 +81,9 @@ if TYPE_CHECKING:
         RoundRow,
     )
     from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
-    from kwhatif.report.nodes import (
-        FeasibleRow,
-        MissRow,
-        NearNameRow,
-        NearRow,
-        ObjectionRow,
-        ObstacleRow,
-        RejectedRow,
-        TooLargeRow,
-        UnknownNameRow,
-    )
     from kwhatif.report.policy import FindingRow, PolicyRow
-    from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
     from kwhatif.report.queue import QueuedPodRow, QueueRow, WakeUpRow
     from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
-    from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
     from kwhatif.sources.manifests.given import Source, text
 
 __all__ = [
@@ -181,7 +189,7 @@ __all__ = [
 
 #: Where the names live.
 _HOMES = {
-    "kwhatif.admission.changes": "ChangeRow",
+    "kwhatif.admission.outcome": "ChangeRow",
     "kwhatif.descheduler.attempt": "NodeClassRow SparedRow StrategyRow",
     "kwhatif.api.audit": "audit",
     "kwhatif.api.autoscale": "autoscale consolidate with_autoscaler",
@@ -203,16 +211,14 @@ _HOMES = {
     "kwhatif.report.advise": "AdviceRow AdviseRow AdvisedChangeRow AdvisedRow LeftRow PatchRow",
     "kwhatif.report.autoscale": "AutoscaleRow ConsolidateRow",
     "kwhatif.report.comparison": "Comparison DifferenceRow EndDifferenceRow FateRow PodDifferenceRow",
-    "kwhatif.report.decision": "Decision Outcome PreEnqueueRow",
+    "kwhatif.report.decision": "BudgetRow CandidateRow Decision FeasibleRow MissRow NearNameRow NearRow ObjectionRow "
+    "ObstacleRow Outcome PreEnqueueRow PreemptionRow QueuedRow RejectedRow ReprieveRow RolloutRow TooLargeRow "
+    "UnknownNameRow VictimRow WorkloadRow",
     "kwhatif.report.deschedule": "DescheduleRow EvictedRow EvictionRefusedRow NodeUseRow ReplacementRow RoundRow",
     "kwhatif.report.inputs": "EditRow ProblemRow SchedulerInfo SnapshotInfo SourceRow TouchedRow",
-    "kwhatif.report.nodes": "FeasibleRow MissRow NearNameRow NearRow "
-    "ObjectionRow ObstacleRow RejectedRow TooLargeRow UnknownNameRow",
     "kwhatif.report.policy": "FindingRow PolicyRow",
-    "kwhatif.report.preemption": "BudgetRow CandidateRow PreemptionRow ReprieveRow VictimRow",
     "kwhatif.report.queue": "QueueRow QueuedPodRow WakeUpRow",
     "kwhatif.report.upgrade": "LandingRow UpgradeRow UpgradeRuleRow UpgradedRow",
-    "kwhatif.report.workload": "QueuedRow RolloutRow WorkloadRow",
     "kwhatif.sources.manifests.given": "Source text",
     "kwhatif.questions.session.inventory": "Inventory",
     "kwhatif.questions.session.session": "Session",

@@ -1,12 +1,14 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
 `generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
-`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file.
+`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, `<!-- call: TOOL {…} -->` what
+`kwhatif mcp` answers about the demo, and `<!-- figures -->` what was compared.
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import json
 import os
 import pkgutil
 import re
@@ -14,8 +16,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
+
+from figures import figures
 
 import kwhatif
 from kwhatif.errors import ExitCode
@@ -26,7 +31,9 @@ from kwhatif.report.row import schema_text
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+CALL = re.compile(r"<!-- call: (?P<tool>\w+) (?P<arguments>\{.*?\}) -->\n.*?<!-- end -->", re.DOTALL)
 FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+FIGURES = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
 #: What would change the output.
 SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
@@ -74,7 +81,7 @@ def run(arguments: list[str], out: int, err: int) -> int:
 def import_all() -> None:
     """Everything that a command may need, once for all of them."""
     for module in pkgutil.walk_packages(kwhatif.__path__, "kwhatif."):
-        if not module.name.endswith(("__main__", "on_dask")):
+        if not module.name.endswith(("__main__", "on_dask")) and not module.name.startswith("kwhatif.cli.mcp."):
             importlib.import_module(module.name)
     importlib.import_module("kwhatif.cli.app").commands()
 
@@ -92,13 +99,40 @@ def fresh(text: str) -> str:
         path = Path(match["path"])
         return f"<!-- file: {path} -->\n```{path.suffix[1:]}\n{(ROOT / path).read_text()}```\n<!-- end -->"
 
-    return FILE.sub(file, BLOCK.sub(block, text))
+    def call(match: re.Match[str]) -> str:
+        tool, arguments = match["tool"], json.loads(match["arguments"])
+        made = json.dumps({"name": tool, "arguments": arguments}, indent=2)
+        return (
+            f"<!-- call: {tool} {match['arguments']} -->\n```json\n{made}\n```\n"
+            f"```text\n{answer_of(tool, arguments)}\n```\n<!-- end -->"
+        )
+
+    if FIGURES.search(text):
+        text = FIGURES.sub(f"<!-- figures -->\n{figures()}\n<!-- end -->", text)
+    text = FILE.sub(file, BLOCK.sub(block, text))
+    return CALL.sub(call, text) if importlib.util.find_spec("mcp") is not None else text
+
+
+def answer_of(tool: str, arguments: dict[str, object]) -> str:
+    """What an assistant reads of an answer about the demo."""
+    from kwhatif.cli.app import commands
+    from kwhatif.cli.mcp.desk import Desk
+    from kwhatif.cli.mcp.server import Cluster, Questions
+    from kwhatif.cli.mcp.tools import tools
+
+    taken_at = datetime.fromtimestamp(int(ENVIRONMENT["SOURCE_DATE_EPOCH"]), UTC)
+    demo = kwhatif.load("fixtures/demo/cluster.yaml", now=taken_at)
+    known = tools(commands().commands)
+    result = Questions(Cluster(lambda: demo, known, {}), Desk()).answer(known[tool], arguments)
+    return "\n".join(content.text for content in result.content)
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    texts = {path: path.read_text() for path in documents}
+    made = (BLOCK, CALL, FIGURES)
+    files = {path: fresh(text) for path, text in texts.items() if any(kind.search(text) for kind in made)}
     for kind, known in ((Report, None), (Comparison, Report), (Policy, None)):
         files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind, known)
     return files

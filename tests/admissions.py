@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import changes_between
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_claim import admit_claim
+from kwhatif.admission.new_objects import admit_claim, check_workload
 from kwhatif.admission.new_pod import admit_pod
-from kwhatif.admission.new_workload import check_workload
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, changes_between
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceRequirements

@@ -26,10 +26,9 @@ from kwhatif.kube.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObjec
 from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
 from kwhatif.kube.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSchedulingGate, PodSpec
-from kwhatif.kube.model.pod_status import PodCondition, PodStatus
+from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSchedulingGate, PodSpec, PodStatus
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
-from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.storage import ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec
 from kwhatif.scheduler.framework.plugin import NodeFilter
 from kwhatif.state.change import Upsert

@@ -9,43 +9,42 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
-from kwhatif.kube.model.pod import PodResourceClaim
-from kwhatif.kube.model.pod_status import PodResourceClaimStatus
+from kwhatif.kube.model.pod import PodResourceClaim, PodResourceClaimStatus
 from kwhatif.kube.model.resource import (
     ALL,
     EXACT_COUNT,
     AllocatedDeviceStatus,
     AllocationResult,
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
     CapacityRequirements,
     CELDeviceSelector,
+    Counter,
+    CounterSet,
+    Device,
     DeviceAllocationResult,
+    DeviceAttribute,
+    DeviceCapacity,
     DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
     DeviceCondition,
     DeviceConstraint,
+    DeviceCounterConsumption,
     DeviceRequest,
     DeviceRequestAllocationResult,
     DeviceSelector,
     DeviceSubRequest,
+    DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    DeviceTaintSelector,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimSpec,
     ResourceClaimStatus,
-)
-from kwhatif.kube.model.resource_slice import (
-    CapacityRequestPolicy,
-    CapacityRequestPolicyRange,
-    Counter,
-    CounterSet,
-    Device,
-    DeviceAttribute,
-    DeviceCapacity,
-    DeviceCounterConsumption,
-    DeviceTaint,
     ResourcePool,
     ResourceSlice,
     ResourceSliceSpec,

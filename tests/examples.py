@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 #: What hypothesis tries where nothing is said; `make deep` leaves it so.
@@ -11,3 +15,10 @@ USUAL = 100
 def examples(count: int) -> int:
     """So many in `make deep`; in `make test` the same part of them as of the usual number (`conftest`)."""
     return max(1, count * settings().max_examples // USUAL)
+
+
+def slow_but_each(cases: Sequence[Any], every: int) -> list[Any]:
+    """All cases as parameters: one of `every` for each run, the others for the slow one."""
+    return [
+        case if number % every == 0 else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(cases)
+    ]

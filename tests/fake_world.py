@@ -16,8 +16,7 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, SyncResult, Update, Write
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of, parse_time
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, is_terminal
 from kwhatif.simulation.clock import Clock
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.workloads.generated import uid_of

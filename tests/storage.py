@@ -20,6 +20,7 @@ from kwhatif.kube.model.storage import (
     CSINodeSpec,
     CSIPersistentVolumeSource,
     CSIStorageCapacity,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -35,7 +36,6 @@ from kwhatif.kube.model.storage import (
     VolumeAttachmentSpec,
     VolumeNodeAffinity,
 )
-from kwhatif.kube.model.volume import EphemeralVolumeSource
 
 WAIT = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.state.images import ImageStates, add_images, images_on
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.nodes import ImageStates, add_images, images_on
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

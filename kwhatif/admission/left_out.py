@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.model.container import Container
-from kwhatif.kube.model.job import CronJobSpec
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.workload import CronJobSpec
 
 _SOME = "left-out"
 

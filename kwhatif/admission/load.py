@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
-from kwhatif.admission.pod_defaults import says_everything
-from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
-from kwhatif.admission.priority import PriorityClasses, resolve_priority
+from kwhatif.admission.plugins import PriorityClasses, resolve_priority
+from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins, says_everything
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.kube.model.caveat.reading import UnknownPriorityClass
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.kube.model.cluster import Cluster, key_of, list_order
 from kwhatif.kube.model.kinds import RESOURCES

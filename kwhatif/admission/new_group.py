@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.admission.priority import DEFAULT_POLICY, PriorityClasses
+from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses
 from kwhatif.admission.validation.pod_group import validate_pod_group, validate_workload
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
 from kwhatif.kube.model.cluster import Cluster, key_of

@@ -3,39 +3,121 @@
 First the steps that change pods (decoding with defaults, then the admission plugins in the order of
 `pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then the steps that
 only allow or reject, with ResourceQuota last. What scheduling does not read is left out: service accounts, images.
-About webhooks and admission policies, only what running pods show is known (`injection.py`).
+
+About webhooks and admission policies, only what running pods show is known (`pkg/admission/plugin/webhook/mutating`).
+Existing parts with the same name are kept, because webhooks recognize their own changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import changes_between
-from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.injection import inject
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
-from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, forbidden, run_steps
-from kwhatif.admission.pod_level import complete_pod_level, default_before_plugins
+from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, changes_between, forbidden, run_steps
+from kwhatif.admission.plugins import (
+    PriorityClasses,
+    add_default_tolerations,
+    admit_priority,
+    check_namespace,
+    resolve_priority,
+)
+from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
 from kwhatif.admission.pod_security.policy import check_pod_security
-from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.same import each as each_of
+from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.kube.matching.requests import resource_nanos
 from kwhatif.kube.matching.tolerations import NO_EXECUTE
+from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import ResourceList
+from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass, RuntimeClassScheduling
-from kwhatif.kube.model.workload import Namespace
+from kwhatif.kube.model.storage import Volume
+from kwhatif.kube.model.workload import CronJob, Job, Namespace, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference
+
+
+def inject(pod: Pod, cluster: Cluster) -> Pod:
+    """The pod with what webhooks add; the pod itself if no webhooks are known."""
+    known = injection_of(pod, cluster)
+    return pod if known is None else replace(pod, spec=_injected(pod.spec, known.injection))
+
+
+def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
+    """What webhooks add to a pod that is created now; None if it already has that."""
+    if cluster.webhooks is None:
+        return None
+    known = cluster.webhooks.injection(pod, workload_of(pod, cluster))
+    return None if known is None or _injected(pod.spec, known.injection) is pod.spec else known
+
+
+def workload_of(pod: Pod, cluster: Cluster) -> str:
+    """The top-level workload of the pod, such as `Deployment shop/web`; "" for a bare pod."""
+    owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
+    if owner is None:
+        return ""
+    key = f"{namespace}/{owner.name}"
+    between = cluster.get(ReplicaSet, key) if owner.kind == "ReplicaSet" else None
+    if owner.kind == "Job":
+        job = cluster.get(Job, key)
+        if job is None:  # the Job of a future run has the CronJob's name and a time
+            cron_job = key.rpartition("-")[0]
+            return f"Job {key}" if cluster.get(CronJob, cron_job) is None else f"CronJob {cron_job}"
+        above = controller_of(job.metadata)
+    else:
+        above = None if between is None else controller_of(between.metadata)
+    return f"{owner.kind} {key}" if above is None else f"{above.kind} {namespace}/{above.name}"
+
+
+def _injected(spec: PodSpec, injection: Injection) -> PodSpec:
+    names = {each.name for each in (*spec.containers, *spec.init_containers)}
+    selector = {**injection.node_selector, **(spec.node_selector or {})}
+    new = [each for each in injection.tolerations if each not in spec.tolerations]
+    return with_parts(
+        spec,
+        containers=_with(spec.containers, injection.containers, names, injection.resources),
+        init_containers=_with(spec.init_containers, injection.init_containers, names, injection.resources),
+        volumes=_with_new(spec.volumes, injection.volumes),
+        tolerations=(*spec.tolerations, *new) if new else spec.tolerations,
+        node_selector=spec.node_selector if len(selector) == len(spec.node_selector or {}) else selector,
+    )
+
+
+def _with(
+    own: tuple[Container, ...],
+    more: InjectedContainers,
+    names: set[str],
+    resources: Mapping[str, ResourceRequirements],
+) -> tuple[Container, ...]:
+    if resources:
+        own = each_of(lambda each: _resized(each, resources[each.name]) if each.name in resources else each, own)
+    first = [each for each in more.first if each.name not in names]
+    last = [each for each in more.last if each.name not in names]
+    return (*first, *own, *last) if first or last else own
+
+
+def _resized(container: Container, given: ResourceRequirements) -> Container:
+    own = container.resources
+    requests, limits = {**own.requests, **given.requests}, {**own.limits, **given.limits}
+    if (requests, limits) == (own.requests, own.limits):
+        return container
+    return replace(container, resources=replace(own, requests=requests, limits=limits))
+
+
+def _with_new(own: tuple[Volume, ...], more: Iterable[Volume]) -> tuple[Volume, ...]:
+    names = {each.name for each in own}
+    new = [each for each in more if each.name not in names]
+    return (*own, *new) if new else own
+
 
 # RuntimeClass: overhead, nodeSelector and tolerations (`plugin/pkg/admission/runtimeclass/admission.go`).
 

@@ -14,8 +14,15 @@ from kwhatif.admission.limit_ranger import check_limits
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.kube.matching.qos import computed_qos_class, qos_class
-from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos, to_resources
+from kwhatif.kube.matching.requests import (
+    CPU,
+    MEMORY,
+    computed_qos_class,
+    pod_requests,
+    qos_class,
+    resource_nanos,
+    to_resources,
+)
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.node import Node

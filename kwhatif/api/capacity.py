@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
@@ -18,6 +17,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.gangs import members_of
 from kwhatif.questions.capacity.headroom import ask_headroom
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.manifests.applied import Applied
@@ -25,11 +25,10 @@ from kwhatif.questions.manifests.hooks import ends
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import parse_reference
-from kwhatif.sources.text.files import GivenText
+from kwhatif.sources.text.files import GivenText, exists
 
 #: The default limits: of pods or sets, and of each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
@@ -121,7 +120,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         times, path = _times(given)
         group = _group_named(path, session, options)
         if group is not None:
-            found = list(_members(path, group, session))
+            found = list(members_of(group, session.state, path))
             problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
             parts += [Part(each, times) for each in found]
             continue
@@ -152,14 +151,9 @@ def _group_named(path: str, session: Session, options: ManifestOptions) -> str |
     return reference.key if session.cluster.get(PodGroup, reference.key) is not None else None
 
 
-def _members(path: str, group: str, session: Session) -> Iterator[Applied]:
-    for key, info in sorted(session.state.members_of(group).items()):
-        yield Applied(info.pod, SourceRow(file=path, object=f"Pod {key}"), restarted=True)
-
-
 def _times(given: str) -> tuple[int, str]:
     """How many of it are in a set: `2*web.yaml`, unless there is a file of that name."""
-    found = None if isinstance(given, GivenText) or os.path.lexists(given) else _TIMES.fullmatch(given)
+    found = None if isinstance(given, GivenText) or exists(given) else _TIMES.fullmatch(given)
     return (int(found[1]), found[2]) if found else (1, given)
 
 

@@ -13,8 +13,7 @@ from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, re
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.again.concern import Concern
-from kwhatif.questions.again.sight import EVERYTHING
+from kwhatif.questions.again.concern import EVERYTHING, Concern
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
@@ -28,6 +27,8 @@ from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
 from kwhatif.state.history import ChangedObject
+from kwhatif.state.state import State
+from kwhatif.workloads.foreign_groups import with_gangs_of
 
 #: Seconds between checks whether it is to end.
 _LOOK = 0.5
@@ -96,9 +97,14 @@ class LiveCluster:
         self._scheduler: FollowedScheduler = follow_release(self._collected, self._source)
         self._loaded: LoadedCluster = admitted(self._collected, self._progress, strict=self._strict)
         self._collected.cluster.taken_at = _now()
-        state = self._cache.begin(self._loaded.cluster)
-        self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        self._latest = self._session_of(self._cache.begin(self._loaded.cluster))
         self._is_read = True
+
+    def _session_of(self, state: State) -> Session:
+        """The cluster at a moment, with groups of other schedulers as gangs, where that is asked."""
+        if self._source.treats_as_gangs:
+            state = with_gangs_of(state)
+        return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
 
     def _is_of_another_release(self) -> bool:
         asked = release_of(self._cache.state.cluster, self._collected, self._source)
@@ -168,8 +174,12 @@ class LiveCluster:
         return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)
 
     def answered(self, report: Report) -> None:
-        """This is the answer to the question that was asked of the last `session`, the only one that is asked."""
-        self._concern = None if self._latest is None else Concern(report, self._latest)
+        """This is the answer to the question that was asked of the last `session`, the only one that is asked.
+
+        Where pods count as members of gangs that the API server does not know, every change can change it.
+        """
+        all_count = self._latest is None or self._source.treats_as_gangs
+        self._concern = None if all_count or self._latest is None else Concern(report, self._latest)
 
     def settle(self) -> None:
         """As `wait`, until nothing is known to be missing.
@@ -184,8 +194,7 @@ class LiveCluster:
     def session(self) -> Session:
         """The cluster as it is known now: what happens later does not change it."""
         if self._latest is None:
-            state = self._cache.moment(_now())
-            self._latest = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+            self._latest = self._session_of(self._cache.moment(_now()))
         self._latest.tried, self._concern = Tried(), None
         return self._latest
 

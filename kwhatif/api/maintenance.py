@@ -23,8 +23,7 @@ from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
-from kwhatif.sweep.report import Runner, drain_each, outage_each
-from kwhatif.sweep.scenario import Outages, ScenarioOutcome
+from kwhatif.sweep.scenario import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 
 
 def drain(

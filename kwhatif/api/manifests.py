@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
 
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_session
+from kwhatif.api.options import JudgingOptions, ReadingOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.decoding.strict import parse_validation
 from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
 from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.foreign_groups import as_gangs, foreign_groups
 
 
-class ManifestOptions(TypedDict, total=False):
+class ManifestOptions(ReadingOptions, total=False):
     """How manifests are read."""
 
     #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
     namespace: str | None
-    #: Where custom resources have their pod templates: "Rollout=.spec.template".
-    template_paths: Sequence[str]
-    #: Fields that do not exist, or that are given twice: errors ("strict", the default), caveats ("warn"), or left
-    #: out ("ignore"), as kubectl's --validate.
-    validation: Validation
 
 
-class SchedulingOptions(ManifestOptions, total=False):
+class SchedulingOptions(ManifestOptions, JudgingOptions, total=False):
     """How pods are judged, and how manifests are read."""
 
-    #: Judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
-    alone: bool
-    #: False takes pods as the API server has stored them, and judges each alone: what the scheduler itself would do.
-    admission: bool
-    #: Also play it forward until nothing happens any more: the report's `story`.
-    aftermath: bool
     #: How many candidates for eviction are described, best first, and the chosen one; of the others the report has only
     #: names: in a large cluster they are most of it. None, the default: all.
     described: int | None

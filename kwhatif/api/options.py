@@ -7,6 +7,7 @@ them all as one parameter (`cli/option_groups.py`), and hands them to the functi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple, TypedDict
 
 #: Groups of the command line's help.
@@ -24,6 +25,57 @@ class Option(NamedTuple):
     min: int | None = None
     #: The group that it is listed in; "": the first.
     group: str = ""
+    #: Its name, where that is not the field's.
+    name: str = ""
+    #: Whether the switch turns the field off, which is on without it.
+    negated: bool = False
+    #: The function that checks its value, as module:name; it raises ValueError in words for the user.
+    check: str = ""
+
+
+class ValidationOption(TypedDict, total=False):
+    """What becomes of fields of manifests that do not exist, or that are given twice: kubectl's `--validate`."""
+
+    #: Errors ("strict", the default), caveats ("warn"), or left out ("ignore").
+    validation: Annotated[
+        str,
+        Option(
+            "Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
+            "strict",
+            "HOW",
+            name="validate",
+            check="kwhatif.sources.decoding.strict:parse_validation",
+        ),
+    ]
+
+
+class ReadingOptions(ValidationOption, total=False):
+    """How manifests are read."""
+
+    template_paths: Annotated[
+        Sequence[str],
+        Option(
+            "Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+            metavar="KIND=PATH",
+            name="pod-template-path",
+            check="kwhatif.sources.manifests.applied:parse_template_paths",
+        ),
+    ]
+
+
+class JudgingOptions(TypedDict, total=False):
+    """How pods are judged."""
+
+    alone: Annotated[bool, Option("Judge each pod as if it were the only one; of equal replicas the first.")]
+    admission: Annotated[
+        bool,
+        Option(
+            "Take pods as the API server has stored them, and judge each alone: what the scheduler itself would do.",
+            name="no-admission",
+            negated=True,
+        ),
+    ]
+    aftermath: Annotated[bool, Option("Also play it forward until nothing happens any more: what follows?")]
 
 
 class Times(TypedDict, total=False):

@@ -85,7 +85,7 @@ def _judged(session: Session, command: str, question: Question, *, aftermath: bo
     answer = judge(session, question)
     if not aftermath:
         return worded(answer.report(session, command))
-    from kwhatif.questions.story.aftermath import aftermath as aftermath_of
+    from kwhatif.questions.gate import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))

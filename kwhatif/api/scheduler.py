@@ -17,8 +17,7 @@ from kwhatif.sources.text.files import standard_input
 if TYPE_CHECKING:
     from kwhatif.scheduler.framework.profile import Profile
     from kwhatif.scheduler.release import Release
-    from kwhatif.sources.scheduler.plugins import PluginSource
-    from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, SchedulerConfig
+    from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, PluginSource, SchedulerConfig
 
 
 class SchedulerOptions(TypedDict, total=False):

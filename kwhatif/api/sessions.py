@@ -156,7 +156,6 @@ def _session(
     taken_at = loaded.taken_at
     age = 0 if loaded.live else _age(taken_at, now) if taken_at else None
     session = scheduler.session(loaded, State(loaded.cluster), loaded.caveats, age)
-    session.treats_as_gangs = source.treats_as_gangs
     ProgressReporter(progress).report("snapshot", len(session.state.pods) + len(session.state.nodes), done=True)
     return session
 
@@ -171,7 +170,7 @@ class FollowedScheduler(NamedTuple):
 
     def session(self, loaded: LoadedCluster, state: State, caveats: Sequence[Caveat], age: int | None) -> Session:
         """A session of a state of the cluster that was loaded; `caveats` are those about its reading."""
-        return Session(
+        session = Session(
             state,
             profiles=self.profiles,
             profiles_of=self.source.profiles,
@@ -183,6 +182,8 @@ class FollowedScheduler(NamedTuple):
             namespace=loaded.namespace,
             originals=self.source.originals,
         )
+        session.treats_as_gangs = self.source.treats_as_gangs
+        return session
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
@@ -209,7 +210,7 @@ def _age(taken_at: str, now: datetime | None) -> int:
 def edited(
     session: Session,
     *edits: str | Mapping[str, Any],
-    files: Sequence[PathLike] = (),
+    files: Sequence[Source] = (),
     namespace: str | None = None,
 ) -> Session:
     """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
@@ -219,7 +220,7 @@ def edited(
     Args:
         session: the cluster.
         edits: applied in order; see `docs/edits.md`.
-        files: YAML lists of edits, made before the others; "-" is standard input.
+        files: YAML lists of edits, made before the others: files, texts, or "-" for standard input.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
 
     Raises:
@@ -233,7 +234,7 @@ def edited_by(
     session: Session,
     edits: Sequence[str | Mapping[str, Any]],
     *,
-    files: Sequence[PathLike],
+    files: Sequence[Source],
     namespace: str | None,
     option: str,
 ) -> Session:
@@ -245,7 +246,7 @@ def edited_by(
 
     where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor
-    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin, minor=minor)
+    first = read_edit_files(named_inputs(files, "edits"), namespace=where, stdin=stdin, minor=minor)
     then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
     with rare_garbage_collection():
         return edit_session(

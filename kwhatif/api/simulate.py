@@ -10,20 +10,19 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.api.manifests import with_gangs
 from kwhatif.api.options import SimulationOptions
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.questions.groups.gates import with_gate
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session, without_modelled
-from kwhatif.questions.story.runs import Runs
-from kwhatif.questions.story.simulate import applied_in
+from kwhatif.questions.story.simulate import Runs, applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.decoding.strict import parse_validation
 from kwhatif.sources.manifests.applied import as_applied
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
@@ -39,7 +38,7 @@ def simulate(
     then: Sequence[str | Mapping[str, Any]] = (),
     scenario: str | None = None,
     namespace: str | None = None,
-    validation: Validation = "strict",
+    validation: str = "strict",
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SimulationOptions],
 ) -> Report:
@@ -67,7 +66,7 @@ def simulate(
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
     parameters = parameters_of(options)
-    steps: list[Given] = []
+    steps: list[SourcedEdit] = []
     caveats: Sequence[Caveat] = ()
     if manifests:
         applied, caveats = _applied(session, named_inputs(manifests, "manifest"), where, validation)
@@ -109,14 +108,14 @@ def seconds_of(name: str, text: str) -> float | None:
 
 
 def _applied(
-    session: Session, names: Sequence[str], namespace: str, validation: Validation
-) -> tuple[list[Given], Sequence[Caveat]]:
+    session: Session, names: Sequence[str], namespace: str, validation: str
+) -> tuple[list[SourcedEdit], Sequence[Caveat]]:
     """The steps that apply the manifests, and what is to be said about these."""
     read = read_manifest_set(
         names,
         stdin=standard_input(),
         default_namespace=namespace,
-        validation=validation,
+        validation=parse_validation(validation),
         minor=session.cluster.minor,
     )
     if read.problems:

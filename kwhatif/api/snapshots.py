@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from kwhatif.api.arguments import PathLike, moment_of
 from kwhatif.api.sessions import require_complete
 from kwhatif.questions.session.inventory import Inventory, inventory
+from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
@@ -91,7 +92,7 @@ def _moment(collected: Collected, given: datetime | None) -> Moment:
 
 
 def describe(
-    *paths: Source,
+    *paths: Source | Session,
     strict: bool = False,
     at: datetime | None = None,
     progress: Progress | None = None,
@@ -99,12 +100,16 @@ def describe(
 ) -> Inventory:
     """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
 
-    `at` is the moment of a recording that is asked for; without it, its last one.
+    `at` is the moment of a recording that is asked for; without it, its last one. A cluster that is loaded already can
+    be given in place of dumps.
 
     Raises:
         InputError: with every problem of the input.
         ClusterUnreadable: the live cluster could not be read.
     """
+    match paths:
+        case [Session() as session]:
+            return inventory_worded(inventory(session.cluster, session.sources, session.caveats))
     loaded = _collect(paths, at, progress, live).admitted()
     if strict:
         require_complete(loaded)
@@ -112,7 +117,7 @@ def describe(
 
 
 def _collect(
-    paths: tuple[Source, ...], at: datetime | None, progress: Progress | None, live: LiveArguments
+    paths: tuple[Source | Session, ...], at: datetime | None, progress: Progress | None, live: LiveArguments
 ) -> Collected:
     if paths:
         return collect_dump(named_inputs(paths, "dump"), stdin=standard_input(), progress=progress, at=moment_of(at))

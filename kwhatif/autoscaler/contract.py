@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import Autoscaler, ScalingRound
-from kwhatif.controllers.node_taints import NOT_READY, ready_status
+from kwhatif.controllers.taint_eviction import NOT_READY, ready_status
 from kwhatif.kube.matching.tolerations import NO_SCHEDULE
 from kwhatif.kube.model.bystanders import NodeClaim
 from kwhatif.kube.model.caveat import Caveat

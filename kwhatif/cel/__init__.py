@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from kwhatif.cel.cost import MATCH_CONDITIONS_BUDGET, CostBudget
 from kwhatif.cel.device import AttributeValue, CompiledDeviceSelector, DeviceView, compile_device_selector
-from kwhatif.cel.errors import CelCompileError, CelError, CelRuntimeError
+from kwhatif.cel.messages import CelCompileError, CelError, CelRuntimeError
 from kwhatif.cel.program import Program, compile_expression
 from kwhatif.cel.semver import Semver
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel.call_costs import ENDLESS, MAKING, PASSING, SCALAR, SIZE_LIMIT, UNKNOWN, Size, call_cost, is_sized
 from kwhatif.cel.checked import Checked, Node
-from kwhatif.cel.errors import CelRuntimeError
+from kwhatif.cel.messages import CelRuntimeError
 
 #: The most that one evaluation may cost (`PerCallLimit` in `k8s.io/apiserver/pkg/apis/cel/config.go`,
 #: `CELSelectorExpressionMaxCost` in `k8s.io/api/resource/v1/types.go`).

@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kwhatif.cel import values
-from kwhatif.cel.errors import CelCompileError, CelRuntimeError
-from kwhatif.cel.messages import not_a_bool
+from kwhatif.cel.messages import CelCompileError, CelRuntimeError, not_a_bool
 from kwhatif.cel.semver import Semver
 
 if TYPE_CHECKING:
@@ -144,10 +143,10 @@ def compile_device_selector(expression: str) -> CompiledDeviceSelector:
 
 
 def _check(expression: str) -> Checked:
-    from kwhatif.cel import checker
+    from kwhatif.cel import engine
     from kwhatif.cel.checked import walk
 
-    checked = checker.check(_HAS_FIELD.sub("true", expression), _VARIABLES)
+    checked = engine.check(_HAS_FIELD.sub("true", expression), _VARIABLES)
     for node in walk(checked.root):
         select = node.select_expr
         if select.operand.ident_expr.name == "device" and select.field not in _FIELDS:

@@ -1,4 +1,7 @@
-"""Translates the engine's messages to cel-go's, which Kubernetes shows."""
+"""Translates the engine's messages to cel-go's, which Kubernetes shows.
+
+Errors of expressions, with the messages of the API server and of cel-go.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kwhatif.cel.values import decode_any
+from kwhatif.errors import KwhatifError
+
+
+class CelError(KwhatifError):
+    """An expression has an error; `message` is Kubernetes' text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class CelCompileError(CelError):
+    """The expression is not valid."""
+
+
+class CelRuntimeError(CelError):
+    """The expression is valid, but its evaluation fails for this data."""
+
 
 #: Status codes, which the engine puts before a message, and its bindings also after it.
 _CODE = re.compile(r"\A[A-Z_]+: (?P<text>.*?)(?: \[[A-Z_]+\])?\Z", re.DOTALL)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kwhatif.cel.checked import Node, walk
 from kwhatif.cel.cost import CostBudget, CostGuard, size_of
-from kwhatif.cel.errors import CelCompileError
+from kwhatif.cel.messages import CelCompileError
 from kwhatif.cel.values import decode_any
 
 
@@ -15,10 +15,10 @@ class Program:
     """A compiled expression."""
 
     def __init__(self, expression: str, variables: Mapping[str, str], result: str) -> None:
-        from kwhatif.cel import checker, engine
+        from kwhatif.cel import engine
 
         self.expression = expression
-        checked = checker.check(expression, variables)
+        checked = engine.check(expression, variables)
         #: The static CEL type of the result, such as `bool` or `dyn`.
         self.result_type = checked.type_of(checked.root)
         if result and self.result_type not in {result, "dyn"}:

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from kwhatif.kube.model.int64 import MAX_UINT64
+from kwhatif.kube.model.quantity import MAX_UINT64
 
 _DIGITS = re.compile(r"[0-9]*")
 _IDENTIFIER = re.compile(r"[-0-9A-Za-z]+")

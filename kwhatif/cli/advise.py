@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import FailOn, Filenames, Manifests, Namespace, Output, OutputOption, Printing, Reading, named
+from kwhatif.cli.options import FailOn, Filenames, Manifests, Namespace, Output, OutputOption, Printing, named
 from kwhatif.cli.run import Style, answer, parse_conditions, print_data
 
 
@@ -43,7 +44,7 @@ def advise(
     most: Most = 6,
     workloads: Workloads = 10,
     for_: ForOption = None,
-    reading: Reading,
+    reading: ReadingOptions,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     printing: Printing,
@@ -70,7 +71,8 @@ def advise(
             *names,
             most=most,
             workloads=workloads,
-            **reading.arguments(namespace),
+            namespace=namespace,
+            **reading,
         ),
         pods,
         namespace=namespace,

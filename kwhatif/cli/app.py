@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
 from kwhatif.cli.drain import drain
 from kwhatif.cli.gate import gate
+from kwhatif.cli.mcp.command import mcp
 from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
@@ -40,14 +41,9 @@ from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.cli.version import version, version_line
 from kwhatif.cli.watch import app as watch
-from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
+from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.garbage import end_with_the_answer
-from kwhatif.render.safe import safe, shortened
 
-#: How many problems are listed before the rest is only counted.
-MAX_PROBLEMS = 20
-#: So much of a text that is taken for a path is quoted.
-_MAX_QUOTED = 60
 #: As it is before plugins of one's own get something else in its place.
 _end = os._exit
 
@@ -81,6 +77,7 @@ for command in (
     upgrade,
     compare,
     serve,
+    mcp,
     rbac,
     completion,
     version,
@@ -137,48 +134,22 @@ def _run() -> int:
     except UsageError as wrong:
         wrong.show()
         return ExitCode.USAGE
-    except InputError as failure:
-        _list(failure.problems[:MAX_PROBLEMS])
-        if len(failure.problems) > MAX_PROBLEMS:
-            print(f"... and {len(failure.problems) - MAX_PROBLEMS} more problems", file=sys.stderr)  # noqa: T201
-        return failure.exit_code
-    except KwhatifError as failure:
-        _list([failure])
-        if isinstance(failure, PluginFailed) and os.environ.get("KWHATIF_DEBUG"):
-            traceback.print_exc()
-        return failure.exit_code
-    except TypeError as failure:
-        return _not_a_path(failure)
     except (BrokenPipeError, ClosedPipeError):
         return _stop_printing()
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
-        return _unexpected(failure)
+        if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+            _stop_printing()
+        from kwhatif.cli.failures import explained
+
+        said = explained(failure)
+        with suppress(OSError):  # standard error is closed, and the exit code is all that is left
+            print(*said.lines, sep="\n", file=sys.stderr)  # noqa: T201
+            if os.environ.get("KWHATIF_DEBUG") and (said.code == ExitCode.BUG or isinstance(failure, PluginFailed)):
+                traceback.print_exception(failure)
+        return said.code
     return code
-
-
-def _not_a_path(failure: TypeError) -> ExitCode:
-    from kwhatif.sources.manifests.given import NotAPath
-
-    if not isinstance(failure, NotAPath):
-        return _unexpected(failure)
-    text = failure.text if len(failure.text) <= _MAX_QUOTED else f"{failure.text[:_MAX_QUOTED]}…"
-    _list([f"{text}: is text, not the name of a file: give a file, or - and pipe the text"])
-    return ExitCode.BAD_INPUT
-
-
-def _unexpected(failure: Exception) -> ExitCode:
-    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
-        _list([f"standard output cannot be written: {failure.strerror}"])
-        _stop_printing()
-        return ExitCode.BAD_INPUT
-    _list([f"kwhatif has a bug: {type(failure).__name__}: {failure}"])
-    if os.environ.get("KWHATIF_DEBUG"):
-        traceback.print_exception(failure)
-    else:
-        print("Set KWHATIF_DEBUG=1 to see where, and please report it.", file=sys.stderr)  # noqa: T201
-    return ExitCode.BUG
 
 
 def _stop_printing() -> ExitCode:
@@ -189,10 +160,3 @@ def _stop_printing() -> ExitCode:
     if isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.PIPE_CLOSED
-
-
-def _list(failures: Iterable[object]) -> None:
-    """Failures on standard error; whatever they quote from the input is made inert."""
-    with suppress(OSError):  # standard error is closed, and the exit code is all that is left
-        for failure in failures:
-            print(f"error: {safe(shortened(str(failure)))}", file=sys.stderr)  # noqa: T201

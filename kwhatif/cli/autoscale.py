@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.autoscaling import Scaling
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
@@ -18,7 +19,6 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Printing,
-    Reading,
     fail_on,
     joined,
 )
@@ -54,7 +54,7 @@ def autoscale(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
-    reading: Reading,
+    reading: ReadingOptions,
     scaling: Scaling,
     rounds: Rounds = 10,
     output: OutputOption = Output.TABLE,
@@ -76,7 +76,7 @@ def autoscale(
     pods, arguments = [*joined(manifests), *(filename or ())], scaling.arguments()
     answers = cluster.ask(
         lambda session, names: kwhatif.autoscale(
-            session, *names, rounds=rounds, **arguments, **reading.arguments(namespace)
+            session, *names, rounds=rounds, **arguments, namespace=namespace, **reading
         ),
         pods,
         namespace=namespace,

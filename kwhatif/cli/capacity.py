@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, Reading, fail_on, joined
+from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, fail_on, joined
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 Counted = Annotated[
@@ -76,7 +77,7 @@ def capacity(
     with_preemption: WithPreemption = False,
     add_nodes_like: AddNodesLike = None,
     max_: Max = None,
-    reading: Reading,
+    reading: ReadingOptions,
     growth: Growth,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "target",
@@ -123,7 +124,8 @@ def capacity(
                 target=target,
                 with_preemption=with_preemption,
                 add_nodes_like=add_nodes_like,
-                **reading.arguments(namespace),
+                namespace=namespace,
+                **reading,
             ),
             given,
             namespace=namespace,

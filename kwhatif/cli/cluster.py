@@ -182,6 +182,14 @@ class SchedulerSource:
                 if self.where.from_:
                     check_not_swapped(self.where.from_, manifests, session)
                 keep(session)
+        return self.edited(session, namespace)
+
+    def edited(self, session: Session, namespace: str | None = None) -> Session:
+        """The cluster after the edits, if there are any; `namespace` is that of objects that these name without one.
+
+        Raises:
+            InputError: an edit is wrong.
+        """
         if not (self.if_ or self.edits):
             return session
         from kwhatif.api.sessions import edited_by

@@ -16,12 +16,11 @@ from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import SCHEDULER, UsageError
-from kwhatif.cli.watcher import WATCHER
+from kwhatif.cli.watcher import Asking
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import no_garbage_collection
 
 if TYPE_CHECKING:
-    from kwhatif.api.live import LiveCluster
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
@@ -179,34 +178,13 @@ def _question(text: str, commands: Any) -> Callable[[Session], Report]:
         raise typer.BadParameter(said, param_hint="--question")
 
     def ask(session: Session) -> Report:
-        asking = _Asking(session)
-        token = WATCHER.set(asking)
+        asking = Asking(session)
         try:
-            commands(words, prog_name="kwhatif", standalone_mode=False)
+            asking.of(lambda: commands(words, prog_name="kwhatif", standalone_mode=False))
         except UsageError as wrong:
             raise typer.BadParameter(f"{text!r}: {wrong.message}", param_hint="--question") from wrong
-        finally:
-            WATCHER.reset(token)
-        if asking.report is None:
+        if asking.answers is None:
             raise typer.BadParameter(f"{text!r} has no answer", param_hint="--question")
-        return asking.report
+        return asking.answers.report
 
     return ask
-
-
-class _Asking:
-    """Has a cluster for a command, and keeps its answer."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.report: Report | None = None
-
-    def session(self, watch: Callable[[], LiveCluster]) -> Session:
-        """The cluster."""
-        del watch
-        return self._session
-
-    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
-        """Keep the answer."""
-        del output, printing, explain
-        self.report = report

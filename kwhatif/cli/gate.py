@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
-from kwhatif.cli.reports import write_reports
-from kwhatif.cli.run import Style, now, print_answers
+from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, named, one_of
+from kwhatif.cli.run import Style, deliver, now
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def gate(
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
-    reading: Reading,
+    reading: ReadingOptions,
     output: GateOutputOption = GateOutput.TABLE,
     fixes: Fixes = 3,
     printing: Printing,
@@ -101,6 +101,7 @@ def gate(
       kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
+    from kwhatif.api.manifests import require_no_problems
 
     growth.refuse("--rollout", rollout is not RolloutOption.END)
     pods = named(manifests, filename)
@@ -115,22 +116,20 @@ def gate(
             strict=cluster.strict,
             today=now().date(),
             fixes=fixes if is_page else 0,
-            **reading.arguments(namespace),
+            namespace=namespace,
+            **reading,
         ),
         pods,
         lenient=True,
         namespace=namespace,
         growth=growth,
     )
-    write_reports(answers, printing.files)
-    print_answers(answers, Style(output.value, printing))
-    _exit(answers.report)
+    deliver(answers, Style(output.value, printing), _code(answers.report))
+    require_no_problems(answers.report)
 
 
-def _exit(report: Report) -> None:
+def _code(report: Report) -> ExitCode:
     """Broken manifests come first: what they would say is not known. Then the policy decides."""
-    from kwhatif.api.manifests import require_no_problems
-
-    require_no_problems(report)
-    if report.policy is not None and report.policy.verdict == "fail":
-        raise typer.Exit(ExitCode.ANSWERED_NO)
+    if report.problems or report.policy is None or report.policy.verdict != "fail":
+        return ExitCode.OK
+    return ExitCode.ANSWERED_NO

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import Annotated, Any, get_type_hints, is_typeddict
+from importlib import import_module
+from typing import Annotated, Any, get_origin, get_type_hints, is_typeddict
 
 import typer
 
@@ -58,14 +59,40 @@ def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
     name, annotation = declared
     option: Option = annotation.__metadata__[0]
     made = typer.Option(
-        f"--{name.replace('_', '-')}",
+        f"--{option.name or name.replace('_', '-')}",
         help=option.help,
         metavar=option.metavar or None,
         min=option.min,
         rich_help_panel=option.group or None,
+        callback=_checking(option.check) if option.check else None,
     )
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=option.default, annotation=Annotated[annotation.__origin__, made])
+    is_list = get_origin(annotation.__origin__) is not None
+    type_ = list[str] | None if is_list else annotation.__origin__
+    default = None if is_list else option.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, made])
+
+
+def _checking(check: str) -> Callable[[Any], Any]:
+    """What refuses a value as the function `check` does; that is imported where there is one."""
+    module, _, function = check.partition(":")
+
+    def checked(value: Any) -> Any:
+        try:
+            if value:
+                getattr(import_module(module), function)(value)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from wrong
+        return value
+
+    return checked
+
+
+def _given(annotation: Any, value: Any) -> Any:
+    """The field's value: a switch can turn it off, and a list that is not given is empty."""
+    option: Option = annotation.__metadata__[0]
+    if get_origin(annotation.__origin__) is not None:
+        return value or ()
+    return not value if option.negated else value
 
 
 def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +101,8 @@ def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str,
     for name, parameter in signature.parameters.items():
         group = parameter.annotation
         if is_typeddict(group):
-            arguments[name] = {each: values[each] for each in get_type_hints(group)}
+            declared = get_type_hints(group, include_extras=True)
+            arguments[name] = {each: _given(annotation, values[each]) for each, annotation in declared.items()}
         elif _is_group(group):
             arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), values))
         else:

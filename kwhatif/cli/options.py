@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.models import OptionInfo
 
 from kwhatif.cli.names import complete_object
 from kwhatif.cli.reports import ReportFiles, parse_reports
-
-if TYPE_CHECKING:
-    from kwhatif.api.manifests import ManifestOptions, SchedulingOptions
 
 Manifests = Annotated[
     list[str] | None,
@@ -185,64 +182,6 @@ class Printing:
         return parse_reports(self.report) if self.report else ()
 
 
-Alone = Annotated[
-    bool, typer.Option("--alone", help="Judge each pod as if it were the only one; of equal replicas the first.")
-]
-Aftermath = Annotated[
-    bool, typer.Option("--aftermath", help="Also play it forward until nothing happens any more: what follows?")
-]
-NoAdmission = Annotated[
-    bool,
-    typer.Option(
-        "--no-admission",
-        help="Take pods as the API server has stored them, and judge each alone: what the scheduler itself would do.",
-    ),
-]
-
-
-def _validation(text: str) -> str:
-    from kwhatif.sources.decoding.strict import parse_validation
-
-    try:
-        return parse_validation(text)
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong)) from wrong
-
-
-Validate = Annotated[
-    str,
-    typer.Option(
-        "--validate",
-        metavar="HOW",
-        callback=_validation,
-        help="Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
-    ),
-]
-
-
-def _template_paths(texts: list[str] | None) -> list[str] | None:
-    if not texts:
-        return texts
-    from kwhatif.sources.manifests.applied import parse_template_paths
-
-    try:
-        parse_template_paths(texts)
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
-    return texts
-
-
-Templates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pod-template-path",
-        metavar="KIND=PATH",
-        callback=_template_paths,
-        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
-    ),
-]
-
-
 def check_output(output: SweepOutput, *, each: bool) -> None:
     """A test for each scenario: so there have to be some.
 
@@ -283,43 +222,6 @@ def read_once(path: str | None) -> Any:
     return kwhatif.text(standard_input().read(), STDIN) if path == "-" else path
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How manifests are read."""
-
-    validate: Validate = "strict"
-    pod_template_path: Templates = None
-
-    def arguments(self, namespace: str | None) -> ManifestOptions:
-        """The library's arguments; `namespace` is that of objects that name none."""
-        return {
-            "namespace": namespace,
-            "template_paths": self.pod_template_path or (),
-            "validation": self.validate,  # type: ignore[typeddict-item] # checked by the option
-        }
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How pods are judged, and how their manifests are read."""
-
-    alone: Alone = False
-    no_admission: NoAdmission = False
-    aftermath: Aftermath = False
-    validate: Validate = "strict"
-    pod_template_path: Templates = None
-
-    def arguments(self, namespace: str | None, described: int | None) -> SchedulingOptions:
-        """The library's arguments; `namespace` is that of objects that name none."""
-        return {
-            "described": described,
-            **Reading(self.validate, self.pod_template_path).arguments(namespace),
-            "alone": self.alone,
-            "admission": not self.no_admission,
-            "aftermath": self.aftermath,
-        }
-
-
 def seconds(text: str, option: str) -> float:
     """How many seconds an option such as `--min-interval 10s` means; 0 for no limit.
 
@@ -332,3 +234,17 @@ def seconds(text: str, option: str) -> float:
         return parse_timeout(text) or 0.0
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong), param_hint=option) from wrong
+
+
+def listening_at(text: str) -> tuple[str, int]:
+    """The address and the port of `--listen`.
+
+    Raises:
+        typer.BadParameter: it is not an address.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise typer.BadParameter(
+            f"{text!r} is not an address and a port, such as 127.0.0.1:9095", param_hint="--listen"
+        )
+    return host.strip("[]"), int(port)

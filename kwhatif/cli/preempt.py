@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.api.options import JudgingOptions, ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
@@ -13,7 +14,6 @@ from kwhatif.cli.options import (
     AllNamespaces,
     FailOn,
     Filenames,
-    Judging,
     Namespace,
     Output,
     OutputOption,
@@ -35,7 +35,8 @@ def preempt(
     filename: Filenames = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
-    judging: Judging,
+    judging: JudgingOptions,
+    reading: ReadingOptions,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
@@ -53,16 +54,19 @@ def preempt(
     import kwhatif
 
     namespace = None if all_namespaces else namespace
-    growth.refuse("--alone", judging.alone)
-    growth.refuse("--no-admission", judging.no_admission)
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
+    growth.refuse("--alone", judging["alone"])
+    growth.refuse("--no-admission", not judging["admission"])
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging["aftermath"])
     pods = [*joined(manifests), *(filename or ())]
 
     answers = cluster.ask(
         lambda session, names: kwhatif.preempt(
             session,
             *names,
-            **judging.arguments(namespace, None if explain else output.described),
+            namespace=namespace,
+            described=None if explain else output.described,
+            **judging,
+            **reading,
         ),
         pods,
         namespace=namespace,

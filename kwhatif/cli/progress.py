@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +32,17 @@ def reading_progress() -> Iterator[Progress | None]:
         yield None if bars is None else lambda step: bars.show(step.name, **_fields(step))
 
 
+#: Who else hears how far a question is, in place of the terminal: of what, how many are done, of how many.
+LISTENER: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("listener", default=None)
+
+
 @contextmanager
 def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Shows a bar with the number done and an estimate; None if output is not a terminal."""
+    listener = LISTENER.get()
+    if listener is not None:
+        yield partial(listener, what)
+        return
     with _bars(_columns_of_counting) as bars:
         yield None if bars is None else lambda done, total: bars.show(what, completed=done, total=total)
 

@@ -12,7 +12,7 @@ from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import AllNamespaces, Output, OutputOption, PodsIn, Printing, fail_on, joined
 from kwhatif.cli.run import Style, answer, parse_conditions
 
-FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
+FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "not-requeued")]
 
 
 @reads_cluster

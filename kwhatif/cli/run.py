@@ -109,14 +109,19 @@ def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Write and print the report, and exit with 1 if it holds one of the conditions."""
     from kwhatif.questions.decisions.fail_on import fails
 
+    deliver(answers, style, ExitCode.ANSWERED_NO if fails(answers.report, conditions) else ExitCode.OK)
+
+
+def deliver(answers: Answers, style: Style, code: ExitCode) -> None:
+    """Write and print the report, and exit with this code; or hand it to what asks in place of the shell."""
     write_reports(answers, style.printing.files)
     watcher = WATCHER.get()
     if watcher is not None:
-        watcher.show(answers.report, *style)
+        watcher.show(answers, *style, code)
         return
     print_answers(answers, style)
-    if fails(answers.report, conditions):
-        raise typer.Exit(ExitCode.ANSWERED_NO)
+    if code:
+        raise typer.Exit(code)
 
 
 def print_answers(answers: Answers, style: Style) -> None:

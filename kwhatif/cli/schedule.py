@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from kwhatif.api.options import JudgingOptions, ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     FailOn,
     Filenames,
-    Judging,
     Manifests,
     Namespace,
     Output,
@@ -27,7 +27,8 @@ def schedule(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
-    judging: Judging,
+    judging: JudgingOptions,
+    reading: ReadingOptions,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     printing: Printing,
@@ -43,16 +44,19 @@ def schedule(
     """
     import kwhatif
 
-    growth.refuse("--alone", judging.alone)
-    growth.refuse("--no-admission", judging.no_admission)
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging.aftermath)
+    growth.refuse("--alone", judging["alone"])
+    growth.refuse("--no-admission", not judging["admission"])
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging["aftermath"])
     pods = named(manifests, filename)
 
     answers = cluster.ask(
         lambda session, names: kwhatif.schedule(
             session,
             *names,
-            **judging.arguments(namespace, output.described),
+            namespace=namespace,
+            described=output.described,
+            **judging,
+            **reading,
         ),
         pods,
         namespace=namespace,

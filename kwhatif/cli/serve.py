@@ -10,7 +10,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import seconds
+from kwhatif.cli.options import listening_at, seconds
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def serve(
     if not metrics:
         raise typer.BadParameter("say what to serve: --metrics", param_hint="--metrics")
     _require_client()
-    address = _address(listen)
+    address = listening_at(listen)
     intervals = seconds(min_interval, "--min-interval"), seconds(sweep_interval, "--sweep-interval")
     templates = _read(capacity_of or ())
     page = Page()
@@ -76,15 +76,6 @@ def _require_client() -> None:
     except ImportError:
         message = "it needs prometheus-client: pip install 'kwhatif[metrics]'"
         raise typer.BadParameter(message, param_hint="--metrics") from None
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        raise typer.BadParameter(
-            f"{text!r} is not an address and a port, such as 127.0.0.1:9095", param_hint="--listen"
-        )
-    return host.strip("[]"), int(port)
 
 
 def _read(files: Sequence[str]) -> Mapping[str, Source]:

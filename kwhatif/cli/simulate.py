@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.api.options import SimulationOptions
+from kwhatif.api.options import SimulationOptions, ValidationOption
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
@@ -19,7 +19,6 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Printing,
-    Validate,
     fail_on,
 )
 from kwhatif.cli.progress import counting_progress
@@ -54,7 +53,7 @@ def simulate(
     then: Then = None,
     scenario: ScenarioOption = None,
     options: SimulationOptions,
-    validate: Validate = "strict",
+    validation: ValidationOption,
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "pending,stalled,cycling,failed",
@@ -80,8 +79,8 @@ def simulate(
                 then=then or (),
                 scenario=scenario,
                 namespace=namespace,
-                validation=validate,  # type: ignore[arg-type] # checked by the option
                 progress=advance,
+                **validation,
                 **options,
             )
 

@@ -74,7 +74,7 @@ def save(
       kwhatif snapshot save bug.yaml --anonymize --report --from cluster.yaml
     """
     from kwhatif.api.snapshots import save_cluster
-    from kwhatif.render.kept import kept_blocks
+    from kwhatif.render.inventory import kept_blocks
     from kwhatif.sources.saving.formats import format_of
 
     if report and not anonymize:

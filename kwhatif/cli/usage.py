@@ -54,19 +54,22 @@ class Command(TyperCommand):
         """The usage line, with required arguments as they are named everywhere else: Click puts braces around them."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
+    def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Arguments, then options by group: how each is written, and what it means."""
+        params: list[Any] = list(self.get_params(ctx))
+        members = {"Arguments": [param for param in params if param.param_type_name == "argument"]}
+        for group in _GROUPS:
+            options = [param for param in params if isinstance(param, TyperOption) and _group_of(param) == group]
+            members[group] = sorted(options, key=_rank)
+        return {title: [_record(param, ctx) for param in found] for title, found in members.items() if found}
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then options by group, all descriptions in one column."""
-        params: list[Any] = list(self.get_params(ctx))
-        sections = {"Arguments": [param for param in params if param.param_type_name == "argument"]}
-        for group in _GROUPS:
-            members = [param for param in params if isinstance(param, TyperOption) and _group_of(param) == group]
-            sections[group] = sorted(members, key=_rank)
-        records = {title: [_record(param, ctx) for param in found] for title, found in sections.items()}
-        width = max(len(names) for rows in records.values() for names, _ in rows)
-        for title, rows in records.items():
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
+        sections = self.sections(ctx)
+        width = max(len(names) for rows in sections.values() for names, _ in rows)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
 
 
 class CommandGroup(TyperGroup):
@@ -76,6 +79,16 @@ class CommandGroup(TyperGroup):
         """Parse, and say more about an unknown option than Click does."""
         with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and say what to write instead of one that others have."""
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError as wrong:
+            instead = _COMMANDS_OF_OTHERS.get(args[0] if args else "")
+            if instead is None:
+                raise
+            raise UsageError(f"No such command {args[0]!r}: {instead}.", ctx=ctx) from wrong
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
         """The first sentence, whole: its lines are folded where it is printed."""
@@ -182,6 +195,13 @@ def _check_values(ctx: Any, args: Sequence[str]) -> None:
 
 #: What the name of a file ends in, and no more: `.yaml`, `.tar.gz`.
 _ENDING = re.compile(r"(\.[a-z0-9]+)+")
+
+
+#: Commands that other tools have, and what to write here instead.
+_COMMANDS_OF_OTHERS = {
+    "diff": "kwhatif compare OLD NEW says what differs between two dumps, kwhatif gate what a manifest changes",
+    "apply": "nothing is ever applied: kwhatif gate says what would become of a manifest",
+}
 
 
 #: What kubectl has, and what to write here instead.

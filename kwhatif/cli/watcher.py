@@ -1,4 +1,4 @@
-"""Who takes part in a command when its question is asked again and again (`watching.py`)."""
+"""Who takes part in a command when it is not the shell that asks: has the cluster, and takes the answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.cli.options import Printing
+    from kwhatif.cli.reports import Answers
+    from kwhatif.errors import ExitCode
     from kwhatif.questions.session.session import Session
-    from kwhatif.report import Report
 
 
 class Watcher(Protocol):
@@ -19,9 +20,41 @@ class Watcher(Protocol):
     def session(self, watch: Callable[[], LiveCluster]) -> Session:
         """The cluster as it is now; `watch` says which it is, and it is read when this is first asked for."""
 
-    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
-        """Show the answer; see `cli.run.Style`."""
+    def show(self, answers: Answers, output: str, printing: Printing, explain: bool, code: ExitCode) -> None:  # noqa: FBT001
+        """Take the answer; see `cli.run.Style`. `code`: what the command would exit with."""
 
 
 #: None: the cluster is read once, and the answer printed.
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+class Asking:
+    """Has a cluster for one command, and keeps its answer."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.answers: Answers | None = None
+        self.explain = False
+        self.code: ExitCode | None = None
+
+    def session(self, watch: Callable[[], LiveCluster]) -> Session:
+        """The cluster."""
+        del watch
+        return self._session
+
+    def show(self, answers: Answers, output: str, printing: Printing, explain: bool, code: ExitCode) -> None:  # noqa: FBT001
+        """Keep the answer."""
+        del output, printing
+        self.answers, self.explain, self.code = answers, explain, code
+
+    def of(self, command: Callable[[], object]) -> None:
+        """Run the command with this cluster.
+
+        Raises:
+            Exception: whatever the command raises.
+        """
+        token = WATCHER.set(self)
+        try:
+            command()
+        finally:
+            WATCHER.reset(token)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from kwhatif.api.live import LiveCluster
     from kwhatif.cli.options import Printing
+    from kwhatif.cli.reports import Answers
+    from kwhatif.errors import ExitCode
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
@@ -66,8 +68,10 @@ class Watching:
         self._asked_at = time.monotonic()
         return self._live.session
 
-    def show(self, report: Report, output: str, printing: Printing, explain: bool) -> None:  # noqa: FBT001
+    def show(self, answers: Answers, output: str, printing: Printing, explain: bool, code: ExitCode) -> None:  # noqa: FBT001
         """Show the answer, where it is another one."""
+        del code
+        report = answers.report
         assert self._live is not None, "it was asked"
         self._live.answered(report)
         self._took = time.monotonic() - self._asked_at

@@ -12,8 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.state.state import State
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, Controller, SyncResult, Update, View
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
-from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import reference

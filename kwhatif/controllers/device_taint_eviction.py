@@ -11,19 +11,18 @@ from typing import NamedTuple
 
 from kwhatif.controllers.claims import claims_of
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View, earliest
-from kwhatif.dra.devices import DeviceId
-from kwhatif.dra.taints import selects, taint_rules
+from kwhatif.dra.devices import DeviceId, selects, taint_rules
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, tolerates
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.resource import (
     DeviceRequestAllocationResult,
+    DeviceTaint,
+    DeviceTaintRule,
     ResourceClaim,
     ResourceClaimConsumerReference,
+    ResourceSlice,
 )
-from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
 
 #: The condition that the eviction sets in the pod's status.
 _TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByDeviceTaintManager")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.controllers.contract import View
-from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.pods import pods_assigned_to
 from kwhatif.kube.matching.labels import parse_selector
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of

@@ -6,10 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
-from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.controllers.contract import DeletePod, Moment, Update, Write
-from kwhatif.kube.model.pod import Pod, is_ready
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.controllers.disruption import budget_pods, pods_selected_by
+from kwhatif.kube.model.pod import Pod, PodCondition, is_ready
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
 #: The condition that a granted eviction sets in the pod's status.

@@ -14,11 +14,18 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, DeletePod, Remove, SyncResult, Update, View, Write
 from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 #: The kinds that objects of a kind may own.
 _DEPENDENTS: dict[type, tuple[type, ...]] = {

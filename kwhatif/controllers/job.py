@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, SyncResult, View
-from kwhatif.controllers.job_failures import EndedPod
+from kwhatif.controllers.job_pods import EndedPod
 from kwhatif.controllers.job_sync import JobSync
 from kwhatif.controllers.pods import identity, is_handed_over, keys_of, owners_of_changed
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.kube.model.workload import Job
 from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.removal import is_active
 

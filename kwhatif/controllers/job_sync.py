@@ -9,21 +9,25 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, DeletePod, SyncResult, Update, View, Write
-from kwhatif.controllers.job_failures import (
+from kwhatif.controllers.job_pods import (
     BackoffRecord,
     EndedPod,
     Failures,
     finished_at,
+    first_pending,
+    index_of,
     is_failed,
+    is_success,
     judged,
+    parse_indexes,
     replaces_only_failed,
     restarts,
+    write_indexes,
 )
-from kwhatif.controllers.job_indexes import first_pending, index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.pods import identity, named
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job, JobCondition, completions_of
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.kube.model.workload import Job, JobCondition, completions_of
 from kwhatif.workloads.job import indexed_pod, is_indexed, job_pod, parallelism_of
 from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.owners import reference

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, SyncResult, Update, View, Write, earliest
-from kwhatif.controllers.finished_pods import pods_assigned_to
-from kwhatif.controllers.node_taints import (
+from kwhatif.controllers.pods import pods_assigned_to
+from kwhatif.controllers.taint_eviction import (
     is_evicting,
     ready_status,
     with_no_execute_taint,
@@ -24,9 +24,8 @@ from kwhatif.controllers.node_taints import (
 )
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node, NodeCondition
-from kwhatif.kube.model.pod import Pod, is_ready, pod_condition
-from kwhatif.kube.model.pod_status import PodCondition
-from kwhatif.state.node_tree import Zone, zone_of
+from kwhatif.kube.model.pod import Pod, PodCondition, is_ready, pod_condition
+from kwhatif.state.nodes import Zone, zone_of
 
 # `NodeHealth`: which nodes are unhealthy, and how many nodes of each zone are ready.
 

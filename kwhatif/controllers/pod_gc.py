@@ -12,12 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, Update, View, Write
-from kwhatif.controllers.finished_pods import finished_pods
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.pods import finished_pods
+from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import ORPHANED, Pod, is_terminal
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import ORPHANED, Pod, PodCondition, is_terminal
 from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.state.state import State
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
 from kwhatif.controllers.daemon_set import nodes_of
-from kwhatif.controllers.deployment_sets import is_of_old_template
+from kwhatif.controllers.deployment import is_of_old_template
 from kwhatif.controllers.pods import is_available
 from kwhatif.controllers.revisions import revision_label
 from kwhatif.controllers.stateful_set import moves_of, newest_revision

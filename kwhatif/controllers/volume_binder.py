@@ -29,9 +29,8 @@ from kwhatif.kube.model.storage import (
     StorageClass,
     VolumeNodeAffinity,
 )
-from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER
-from kwhatif.scheduler.plugins.volume_binding.static import VolumeSearch
-from kwhatif.scheduler.plugins.volume_binding.unbound import mismatches
+from kwhatif.scheduler.plugins.volume_binding.delayed import VolumeSearch
+from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
 from kwhatif.workloads.generated import uid_of
 
 _CAVEAT = "caveat"

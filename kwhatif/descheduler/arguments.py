@@ -1,13 +1,124 @@
-"""Arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types for its messages."""
+"""Arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types for its messages.
+
+The arguments of DefaultEvictor (`framework/plugins/defaultevictor/types.go`).
+Go types in the arguments of the descheduler's plugins, which its messages name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
-from kwhatif.descheduler.go_types import Args, Int, Int32, MetricsSource, ResourceThresholds, Uint, go_type
+import msgspec
+from msgspec import Meta, field
+
 from kwhatif.kube.model.meta import LabelSelector, Model
+
+
+def quoted(text: str) -> str:
+    """The text in quotes, as `%q` prints it."""
+    return msgspec.json.encode(text).decode()
+
+
+def go_type(name: str) -> Meta:
+    """The name of the type in messages."""
+    return Meta(extra={"go": name})
+
+
+#: Go's integer types and their ranges.
+INTEGERS = {
+    "uint": (0, 2**64 - 1),
+    "int": (-(2**63), 2**63 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+Uint = Annotated[int, go_type("uint")]
+Int = Annotated[int, go_type("int")]
+Int32 = Annotated[int, go_type("int32")]
+Int64 = Annotated[int, go_type("int64")]
+Percentage = Annotated[float, go_type("api.Percentage")]
+#: Resource -> percent.
+ResourceThresholds = Annotated[dict[str, Percentage], go_type("api.ResourceThresholds")]
+MetricsSource = Annotated[str, go_type("api.MetricsSource")]
+
+
+class Args(Model):
+    """Base of all arguments."""
+
+    #: The name of the Go type in messages.
+    go: ClassVar[str] = ""
+    api_version: str = ""
+    kind: str = ""
+
+
+#: `SystemCriticalPriority` (`utils/priority.go`).
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+#: A Go duration such as `2h`.
+Duration = Annotated[str, Meta(extra={"duration": True})]
+_NoEvictionPolicy = Annotated[str, go_type("defaultevictor.NoEvictionPolicy")]
+_Protection = Annotated[str, go_type("defaultevictor.PodProtection")]
+
+
+class PriorityThreshold(Model):
+    """A priority, or the name of a priority class."""
+
+    go: ClassVar[str] = "api.PriorityThreshold"
+    value: Int32 | None = None
+    name: str = ""
+
+
+class ProtectedStorageClass(Model):
+    """A storage class whose claims protect pods."""
+
+    go: ClassVar[str] = "defaultevictor.ProtectedStorageClass"
+    name: str = ""
+
+
+class PodsWithPVCConfig(Model):
+    """`podProtections.config.PodsWithPVC`."""
+
+    go: ClassVar[str] = "defaultevictor.PodsWithPVCConfig"
+    protected_storage_classes: tuple[ProtectedStorageClass, ...] = ()
+
+
+class PodProtectionsConfig(Model):
+    """`podProtections.config`."""
+
+    go: ClassVar[str] = "defaultevictor.PodProtectionsConfig"
+    pods_with_pvc: PodsWithPVCConfig | None = field(name="PodsWithPVC", default=None)
+
+
+class PodProtections(Model):
+    """Protections that are enabled besides, or instead of, the default ones."""
+
+    go: ClassVar[str] = "defaultevictor.PodProtections"
+    extra_enabled: tuple[_Protection, ...] = ()
+    default_disabled: tuple[_Protection, ...] = ()
+    config: PodProtectionsConfig | None = None
+
+
+class DefaultEvictorArgs(Args):
+    """DefaultEvictor."""
+
+    node_selector: str = ""
+    label_selector: LabelSelector | None = None
+    namespace_label_selector: LabelSelector | None = None
+    priority_threshold: PriorityThreshold | None = None
+    node_fit: bool = False
+    min_replicas: Uint = 0
+    min_pod_age: Duration | None = None
+    no_eviction_policy: _NoEvictionPolicy = ""
+    pod_protections: PodProtections = PodProtections()
+    evict_local_storage_pods: bool = False
+    evict_daemon_set_pods: bool = False
+    evict_system_critical_pods: bool = False
+    ignore_pvc_pods: bool = False
+    ignore_pods_without_pdb: bool = field(name="ignorePodsWithoutPDB", default=False)
+    evict_failed_bare_pods: bool = False
+
+
+DEFAULT_EVICTOR = "DefaultEvictor"
+
 
 _Action = Annotated[str, go_type("v1.UnsatisfiableConstraintAction")]
 _Mode = Annotated[str, go_type("nodeutilization.EvictionMode")]

@@ -1,6 +1,6 @@
 """Builds a runnable policy from a policy file, or fails with the descheduler's error.
 
-Follows `descheduler/policyconfig.go`; decoding is in `reading.py`, building profiles in `profiles.py`.
+Follows `descheduler/policyconfig.go`; decoding is in `decode.py`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import (
     ARGUMENTS,
     BALANCE,
-    DESCHEDULE,
-    LowNodeUtilizationArgs,
-    RemovePodsViolatingTopologySpreadConstraintArgs,
-)
-from kwhatif.descheduler.evictor_arguments import (
     DEFAULT_EVICTOR,
+    DESCHEDULE,
     SYSTEM_CRITICAL_PRIORITY,
+    Args,
     DefaultEvictorArgs,
+    LowNodeUtilizationArgs,
     PriorityThreshold,
+    RemovePodsViolatingTopologySpreadConstraintArgs,
+    quoted,
 )
-from kwhatif.descheduler.go_types import Args, quoted
+from kwhatif.descheduler.decode import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
-from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
 from kwhatif.errors import InputError
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.names import nearest
 from kwhatif.kube.matching.selector_text import parse_selector
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.descheduling import PolicyIsEmpty
+from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.policy import PriorityClass
 

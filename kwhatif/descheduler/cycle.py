@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kwhatif.descheduler.arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.attempt import DeschedulingCycle, ExtensionPoint, NodeClassRow, SparedRow, StrategyRow
 from kwhatif.descheduler.default_evictor import DefaultEvictor
-from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.handle import Handle, PodEvictor
 from kwhatif.descheduler.plugins import (
     high_node_utilization,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kwhatif.descheduler.evictor_arguments import SYSTEM_CRITICAL_PRIORITY, DefaultEvictorArgs
+from kwhatif.descheduler.arguments import SYSTEM_CRITICAL_PRIORITY, DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import DeschedulerWorld

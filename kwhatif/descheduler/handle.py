@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 
 from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
-from kwhatif.descheduler.arguments import Namespaces
+from kwhatif.descheduler.arguments import Namespaces, quoted
 from kwhatif.descheduler.attempt import EvictionAttempt, NodeClassRow, RefusedBy, Why
 from kwhatif.descheduler.default_evictor import DefaultEvictor
-from kwhatif.descheduler.go_types import quoted
 from kwhatif.descheduler.node_fit import NodeFit
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.world import DeschedulerWorld

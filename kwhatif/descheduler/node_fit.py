@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.descheduler.tolerance import keeps_away, untolerated
+from kwhatif.descheduler.pods import keeps_away, untolerated
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.node import Node

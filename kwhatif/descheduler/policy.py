@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, field
 
-from kwhatif.descheduler.go_types import Args, Int64, Uint
+from kwhatif.descheduler.arguments import Args, Int64, Uint
 from kwhatif.kube.model.meta import Model
 
 API_VERSION = "descheduler/v1alpha2"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.descheduler import arguments as of
-from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs, PodProtections
-from kwhatif.descheduler.go_types import Args, quoted
+from kwhatif.descheduler.arguments import Args, DefaultEvictorArgs, PodProtections, quoted
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.meta import LabelSelector
 

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kwhatif.dra.allocated import allocated_devices
-from kwhatif.dra.counters import AvailableCounters
 from kwhatif.dra.devices import PoolDevice
-from kwhatif.dra.feasibility import MAX_DEVICES, Task
 from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice, Taken
-from kwhatif.dra.pools import Pool, inventory
+from kwhatif.dra.pools import AvailableCounters, Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
-from kwhatif.dra.search import DeviceSearch
+from kwhatif.dra.search import MAX_DEVICES, DeviceSearch, Task
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_selector import NAME_FIELD, SelectedNode
+from kwhatif.kube.matching.node_affinity import NAME_FIELD, SelectedNode
 from kwhatif.kube.matching.tolerations import first_untolerated
 from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.cluster import Cluster

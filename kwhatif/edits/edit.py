@@ -6,7 +6,7 @@ And `Resolved`: the changes of an edit in a state.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -239,6 +239,13 @@ Plain = (
 #: Edits that are valid only in a simulation.
 Timed = Drain | Fail | Recover | EvictPods | Wait | Settle
 Edit = Plain | Timed
+
+
+class SourcedEdit(NamedTuple):
+    """An edit, and where it was written: `--if 'cordon a1'`."""
+
+    where: str
+    edit: Edit
 
 
 class Resolved(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from kwhatif.edits.edit import AddNodes, Cordon, Resolved, TaintNodes, TaintRemo
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import HOSTNAME, Node, NodeCondition, NodeStatus, Taint
-from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.resource import ResourceSlice
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.change import Upsert
 

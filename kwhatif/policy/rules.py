@@ -12,12 +12,10 @@ from kwhatif.cel import CelRuntimeError, CostBudget, Program
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, VictimRow
 from kwhatif.report.policy import JudgedWorkload
-from kwhatif.report.preemption import VictimRow
 from kwhatif.words.amounts import some
-from kwhatif.words.victims import after, victims_by_owner
-from kwhatif.words.workload import hang, subject, workload_message
+from kwhatif.words.workload import after, hang, subject, victims_by_owner, workload_message
 
 Labels = Mapping[str, str]
 

@@ -1,15 +1,22 @@
-"""`gate`: does everything in the manifests schedule, what does it evict, and is that allowed?"""
+"""`gate`: does everything in the manifests schedule, what does it evict, and is that allowed?
+
+What follows once the pods of a question are placed: a simulation with the same objects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
+from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.caveat import merged
+from kwhatif.admission.new_objects import check_workload
+from kwhatif.edits.edit import Apply, SourcedEdit
+from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy import judge as policy
@@ -19,9 +26,41 @@ from kwhatif.policy.caveats import max_age
 from kwhatif.questions.advise.question import Capture, Limits, advise
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.aftermath import aftermath
+from kwhatif.questions.story.simulate import played
 from kwhatif.report import Report
+from kwhatif.report.story import Story
+from kwhatif.simulation.parameters import Parameters
+
+
+def _is_refused(obj: Any, cluster: Cluster) -> bool:
+    """Whether the API server refuses the workload; for a pod this shows when it is created."""
+    return not isinstance(obj, Pod) and check_workload(obj, cluster) is not None
+
+
+def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iterable[Caveat]]:
+    """The story of applying them, and its caveats; objects that the API server refuses are left out.
+
+    Helm hooks that end are left out.
+
+    Objects that are asked for by name are already in the cluster: then nothing is applied, and pending pods are tried.
+
+    Raises:
+        InputError: an object cannot be applied.
+    """
+    new = [each for each in in_phases(applied).staying if not each.restarted]
+    around = tuple(each.object for each in new if not each.is_workload)
+    namespaces = {obj.metadata.name for obj in around if isinstance(obj, Namespace)}
+    workloads = tuple(
+        each.object
+        for each in new
+        if each.is_workload
+        and (each.object.metadata.namespace in namespaces or not _is_refused(each.object, session.cluster))
+    )
+    applies = [Apply(text="apply manifests", objects=objects) for objects in (around, workloads) if objects]
+    return played(session, [SourcedEdit("manifests", each) for each in applies], Parameters())
 
 
 def gate(  # noqa: PLR0913 - all that the policy looks at

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.node_taints import ready_status
-from kwhatif.edits.edit import Refusal, Resize
+from kwhatif.controllers.taint_eviction import ready_status
+from kwhatif.edits.edit import Refusal, Resize, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.simulate import simulate
 from kwhatif.report import Report
@@ -52,7 +51,7 @@ def ask_resize(session: Session, edit: Resize, parameters: Parameters, namespace
         caveats = dict.fromkeys((*session.caveats, *session.remarks()))
         return replace(session.report("resize", (), caveats), resize=row)
     asking = next((each.obj for each in resolved.changes if isinstance(each, Upsert)), pod)
-    report = simulate(session, (Given(edit.text, edit),), parameters, namespace, None)
+    report = simulate(session, (SourcedEdit(edit.text, edit),), parameters, namespace, None)
     return replace(report, command="resize", resize=_decided(asking, edit.pod.text, session))
 
 

@@ -8,15 +8,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.priority import DEFAULT_POLICY
+from kwhatif.admission.plugins import DEFAULT_POLICY
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, Resources
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
-from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.workload import QueuedRow
+from kwhatif.report.decision import (
+    CandidateRow,
+    Decision,
+    FeasibleRow,
+    ObjectionRow,
+    Outcome,
+    PreEnqueueRow,
+    QueuedRow,
+    RejectedRow,
+)
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.status import Verdict

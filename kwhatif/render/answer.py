@@ -1,4 +1,7 @@
-"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats."""
+"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats.
+
+Which release was asked, in a few words.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.release import release_line
+from kwhatif.report.inputs import SchedulerInfo, VersionSource
 from kwhatif.words.amounts import plural, seconds
 
 if TYPE_CHECKING:
@@ -21,6 +24,21 @@ if TYPE_CHECKING:
     from kwhatif.render.detail import Detail
     from kwhatif.report import Report
     from kwhatif.report.comparison import Comparison
+
+
+_SOURCES: Mapping[VersionSource, str] = {
+    "asked": "as asked",
+    "server": "as the API server",
+    "snapshot": "as the API server was",
+    "kubelets": "as the newest kubelet",
+    "assumed": "assumed: nothing says the cluster's version",
+}
+
+
+def release_line(scheduler: SchedulerInfo) -> str:
+    """`kube-scheduler 1.36 (as the newest kubelet)`, with the feature gates that were set by hand."""
+    gates = "".join(f", {name}={str(on).lower()}" for name, on in scheduler.feature_gates.items())
+    return f"kube-scheduler {scheduler.version} ({_SOURCES[scheduler.version_source]}{gates})"
 
 
 def suited(detail: Detail, *reports: Report) -> Detail:

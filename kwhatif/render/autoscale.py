@@ -21,7 +21,7 @@ from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow, DrainedRow
+from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow, DrainedRow, MovedGroupRow
 from kwhatif.words.amounts import listed, plural, some
 
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
@@ -68,7 +68,10 @@ def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
     said = [adds(row.autoscaler, _nodes_added(row))]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
-    return "bad" if refused else "good", "; ".join(said)
+    waiting = len({each.pod for each in row.rounds[-1].ignored}) if row.rounds else 0
+    if waiting:
+        said.append(f"at {plural(waiting, 'pod')} it does not look")
+    return "bad" if refused else "doubtful" if waiting else "good", "; ".join(said)
 
 
 def adds(autoscaler: Autoscaler, nodes: Mapping[str, int]) -> str:
@@ -301,7 +304,16 @@ def _proof(row: DrainedRow) -> str:
         said.append(f"it is not drained: {some(row.stays)} may not go")
     if row.preempted:
         said.append(f"{plural(row.preempted, 'pod')} evicted for them")
+    said += map(_group, row.groups)
     return "; ".join(said[1:] if len(said) > 1 and not pods else said)
+
+
+def _group(row: MovedGroupRow) -> str:
+    if row.is_whole:
+        return f"group {row.group} is whole again"
+    return (
+        f"group {row.group} is broken: {row.after:,} of its {row.before:,} pods have a node, it needs {row.min_count:,}"
+    )
 
 
 def _stay(pods: Sequence[str]) -> str:

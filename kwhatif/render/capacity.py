@@ -26,6 +26,7 @@ from kwhatif.report.capacity import (
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.words.amounts import amount, listed, plural, some
+from kwhatif.words.pod_groups import why_not
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:
@@ -133,7 +134,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Table:
         columns,
         [
             (
-                Cell(fit_number(shape.fit), "strong"),
+                Cell(_more(shape), "strong"),
                 shape.running,
                 some(shape.workloads, 1),
                 _asks(shape.fit.counted[0]),
@@ -142,6 +143,14 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Table:
             for shape in shapes
         ],
     )
+
+
+def _more(shape: ShapeRow) -> str:
+    """`7`; `2 gangs of 8`."""
+    count = fit_number(shape.fit)
+    if not shape.gangs:
+        return count
+    return f"{count} gang{'s' * (shape.fit.sets != 1)} of {len(shape.fit.counted):,}"
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -199,17 +208,17 @@ def _of(counted: CountedRow) -> str:
 
 
 def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Quality, str]:
-    what = _what(added.fit, wanted)
+    what, fit, do = _what(added.fit, wanted), *(("fits", "does") if wanted == 1 else ("fit", "do"))
     now = row.preempting.fit.sets if row.preempting else row.fit.sets if row.fit else 0
     if added.nodes is None:
         with_them = f"even with {plural(added.limit, 'more node')} like {added.like} only {added.fit.sets:,} fit"
         none = "more nodes do not help" if not added.limit else with_them
-        return "bad", f"{wanted:,} more {what} do not fit: {none}"
+        return "bad", f"{wanted:,} more {what} {do} not fit: {none}"
     if not added.nodes:
-        return "good", f"{wanted:,} more {what} fit as it is: no nodes are needed"
+        return "good", f"{wanted:,} more {what} {fit} as it is: no nodes are needed"
     nodes = f"{plural(added.nodes, 'more node')} like {added.like}"
     fewer = f"with {added.nodes - 1:,} only {added.fewer:,} fit" if added.nodes > 1 else f"without, {now:,} fit"
-    return "good", f"{wanted:,} more {what} fit with {nodes}; {fewer}"
+    return "good", f"{wanted:,} more {what} {fit} with {nodes}; {fewer}"
 
 
 def fit_number(fit: FitRow) -> str:
@@ -242,11 +251,12 @@ def _stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) ->
     about = f"{which} ({stop.workload})" if len(fit.counted) > 1 and not is_gang else which
     found = [decision for decision in report.decisions if decision.pod == stop.pod]
     decision = found[-1 if last else 0] if found else None
+    why_not_more = _why(decision, stop) if stop.gang is None else why_not(stop.gang)
     match stop.outcome:
         case "Preempts" if last:
-            return f"{about} fits only by evicting pods that are counted: {_why(decision, stop)}"
+            return f"{about} fits only by evicting pods that are counted: {why_not_more}"
         case "Preempts":
-            return f"{about} fits only by evicting others: {_why(decision, stop)}"
+            return f"{about} fits only by evicting others: {why_not_more}"
         case "Denied":
             hint = did_you_mean(decision) if decision else ""
             return f"{about} is refused by the API server: {stop.message}{hint}"
@@ -256,7 +266,7 @@ def _stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool) ->
         case "Ignored":
             return f"{about} is ignored: {stop.message}"
         case _:
-            return f"{about} stays pending: {_why(decision, stop)}"
+            return f"{about} stays pending: {why_not_more}"
 
 
 def _why(decision: Decision | None, stop: StopRow) -> str:
@@ -311,6 +321,8 @@ def _shape_stop(stop: StopRow | None) -> str:
     """What stops one kind of pods, in few words."""
     if stop is None:
         return ""
+    if stop.gang is not None:
+        return why_not(stop.gang)
     return stop.message if stop.outcome == "Denied" else stop_reasons(stop, 3)
 
 

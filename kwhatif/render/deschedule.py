@@ -108,7 +108,7 @@ def _is_by(strategy: StrategyRow, row: EvictedRow | EvictionRefusedRow | NodeCla
 
 def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow]) -> Table:
     columns = (number("#"), name("Pod"), node(), words("Why"), words("Then"))
-    return Table(columns, [(row.order, row.pod, row.node, _why(row.why), _then(row)) for row in rows])
+    return Table(columns, [(row.order, row.pod, row.node, why_evicted(row.why), _then(row)) for row in rows])
 
 
 def _then(row: EvictedRow | EvictionRefusedRow) -> Cell:
@@ -270,7 +270,7 @@ def _spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
-def _why(reason: Why) -> str:  # noqa: C901 - an arm per reason
+def why_evicted(reason: Why) -> str:  # noqa: C901 - an arm per reason
     """Why a strategy wants the pod evicted, with numbers."""
     match reason:
         case NodeUse():

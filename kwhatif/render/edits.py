@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.admission.changes import ChangeRow
+from kwhatif.admission.outcome import ChangeRow
 from kwhatif.report import Report
 from kwhatif.report.inputs import EditRow, TouchedRow
 from kwhatif.words.amounts import plural, some

@@ -1,18 +1,163 @@
-"""The formats of answers that are files for other tools."""
+"""The formats of answers that are files for other tools.
+
+`-o baseline`: the findings of an audit as a file for `--baseline`, to fill in.
+Workflow commands of GitHub Actions: annotations at the manifests' lines.
+GitLab's Code Quality report.
+SARIF 2.1.0, the format of code scanning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from kwhatif.render.baseline import to_baseline
+import msgspec
+
+from kwhatif._version import __version__
+from kwhatif.policy.names import about
 from kwhatif.render.data import to_json, to_yaml
-from kwhatif.render.github import to_github
-from kwhatif.render.gitlab import to_gitlab
+from kwhatif.render.edits import edit_lines
+from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.junit import to_junit
 from kwhatif.render.markdown import comparison_to_markdown, to_markdown
-from kwhatif.render.sarif import to_sarif
+from kwhatif.render.safe import safe
 from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.comparison import Comparison
+from kwhatif.report.row import API_VERSION
+
+
+def to_baseline(report: Report) -> str:
+    """YAML: each finding with its line above it; those that are accepted keep their owner, reason and last day."""
+    found = () if report.audit is None else report.audit.findings
+    head = f"apiVersion: {API_VERSION}\nkind: AuditBaseline\naccepted:{'' if found else ' []'}\n"
+    return head + "".join(f"{line}\n" for finding in found for line in _lines(finding))
+
+
+def _lines(finding: AuditFindingRow) -> Iterator[str]:
+    accepted = finding.accepted
+    yield f"# {safe(finding.message)}"
+    yield f"- id: {finding.id}"
+    yield f"  owner: {_quoted(accepted.owner if accepted else finding.owner)}"
+    yield f"  reason: {_quoted(accepted.reason if accepted else '')}"
+    if accepted is not None and accepted.until is not None:
+        yield f"  until: {accepted.until}"
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def to_github(report: Report) -> str:
+    """A notice per edit, and one command per finding that counts."""
+    notices = (f"::notice title=kwhatif%3A edit::{_data(safe(line))}" for line in edit_lines(report))
+    findings = (_command(issue) for issue in issues(report) if issue.suppressed is None)
+    return "".join(f"{line}\n" for line in (*notices, *findings))
+
+
+def _command(issue: Issue) -> str:
+    properties = {
+        "file": issue.file,
+        "line": str(issue.line or "") if issue.file else "",
+        "title": f"kwhatif: {issue.rule}",
+    }
+    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{issue.level} {said}::{_data(issue.text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_SEVERITY = {"error": "critical", "warning": "minor"}
+
+#: A finding without a place of its own still needs one to be shown.
+_NOWHERE = "kwhatif.yaml"
+
+
+def to_gitlab(report: Report) -> str:
+    """The findings that count, as a JSON list."""
+    rows = [_row(issue) for issue in issues(report) if issue.suppressed is None]
+    return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
+
+
+def _row(issue: Issue) -> dict[str, object]:
+    return {
+        "description": issue.text,
+        "check_name": issue.rule,
+        "fingerprint": issue.fingerprint,
+        "severity": _SEVERITY[issue.level],
+        "location": {"path": issue.file or _NOWHERE, "lines": {"begin": issue.line or 1}},
+    }
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def to_sarif(report: Report) -> str:
+    """All findings, those that are suppressed too, with the reasons."""
+    found = issues(report)
+    rules = list(dict.fromkeys(issue.rule for issue in found))
+    run = {
+        "tool": {"driver": {"name": "kwhatif", "version": __version__, "rules": [_rule(name) for name in rules]}},
+        "invocations": [_invocation(report)],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(issue, rules.index(issue.rule)) for issue in found],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+
+
+def _rule(name: str) -> dict[str, Any]:
+    text = "A manifest cannot be read" if name == MANIFEST else about(name)
+    return {"id": name, "shortDescription": {"text": text}}
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    made: dict[str, Any] = {"executionSuccessful": not report.problems}
+    notes = [*edit_lines(report), *report.caveats]
+    if notes:
+        made["toolExecutionNotifications"] = [
+            {"level": "note", "message": {"text": _text(safe(note))}} for note in notes
+        ]
+    return made
+
+
+def _result(issue: Issue, rule: int) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "ruleId": issue.rule,
+        "ruleIndex": rule,
+        "level": issue.level,
+        "message": {"text": _text(issue.text)},
+        "partialFingerprints": {"kwhatif/v1": issue.fingerprint},
+    }
+    location = _location(issue)
+    if location:
+        made["locations"] = [location]
+    if issue.suppressed is not None:
+        kind = "inSource" if issue.in_source else "external"
+        made["suppressions"] = [{"kind": kind, "justification": issue.suppressed}]
+    return made
+
+
+def _location(issue: Issue) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if issue.file:
+        made["physicalLocation"] = {"artifactLocation": {"uri": as_uri(issue.file)}}
+        if issue.line:
+            made["physicalLocation"]["region"] = {"startLine": issue.line}
+    if issue.subject:
+        made["logicalLocations"] = [{"fullyQualifiedName": issue.subject, "kind": "object"}]
+    return made
+
+
+def _text(text: str) -> str:
+    """A message in which nothing is a placeholder or a link (3.11.5 and 3.11.6 of the specification)."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _html(report: Report) -> str:

@@ -35,7 +35,7 @@ from kwhatif.render.pod_groups import groups_first
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import WorkloadRow
 from kwhatif.words.amounts import plural, some
 
 #: A path of more characters leaves no room for the result beside it.

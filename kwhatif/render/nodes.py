@@ -9,8 +9,7 @@ from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.render.blocks import Cell, Row, Table, node, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.sentences import sentence, summary
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
+from kwhatif.report.decision import Decision, FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.scheduler.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
 from kwhatif.words.amounts import plural, some
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, WorkloadRow
 from kwhatif.report.policy import PolicyVerdict
-from kwhatif.report.workload import WorkloadRow
 from kwhatif.words.workload import decisions_by_workload
 
 #: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.

@@ -11,8 +11,7 @@ from kwhatif.render.blocks import Block, Cell, Column, Item, Listing, Span, Tabl
 from kwhatif.render.detail import Detail
 from kwhatif.render.nodes import rejected_table
 from kwhatif.render.sentences import sentence
-from kwhatif.report.decision import Decision
-from kwhatif.report.preemption import CandidateRow, PreemptionRow, ReprieveRow, VictimRow
+from kwhatif.report.decision import CandidateRow, Decision, PreemptionRow, ReprieveRow, VictimRow
 from kwhatif.words.amounts import age, plural, some
 
 #: Of longer runs of numbers the middle is left out.

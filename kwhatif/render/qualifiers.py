@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kwhatif.kube.model.caveat import (
     Caveat,
     autoscaling,
-    descheduling,
-    lacking,
     manifests,
     reading,
     scheduling,
@@ -16,8 +14,7 @@ from kwhatif.kube.model.caveat import (
 )
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.words.amounts import duration, listed, plural, some
 
 #: How many of them a first line names; the others are counted there, and stand below.
@@ -32,15 +29,15 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
     found = sorted(filter(concerns, _that_count(report)), key=_urgency)
-    absent = [caveat for caveat in found if isinstance(caveat, lacking.Lacking) and not caveat.reason]
-    words = list(dict.fromkeys(_absent(absent) if caveat in absent else _words(caveat) for caveat in found))
+    absent = [caveat for caveat in found if reading.is_absent(caveat)]
+    words = list(dict.fromkeys(_absent(absent) if reading.is_absent(caveat) else _words(caveat) for caveat in found))
     shown = words[:_MOST]
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
 
 
-def _absent(caveats: Sequence[lacking.Lacking]) -> str:
+def _absent(caveats: Sequence[reading.Lacking]) -> str:
     """Kinds that the dump has none of, all in one clause."""
     if len(caveats) == 1:
         return _CONSTANT[type(caveats[0])]
@@ -71,13 +68,13 @@ def story_qualifier(report: Report) -> str:
     """What the verdict about a story depends on; budgets matter only where pods were evicted, or were to be."""
     stories = [report.story, *(row.story for row in report.scenarios)]
     has_evictions = bool(report.scenarios) or any(each and (each.verdict or each.gone) for each in stories)
-    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, lacking.NoBudgets))
+    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, reading.NoBudgets))
 
 
 def descheduling_qualifier(report: Report) -> str:
     """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts pods."""
     evicts = report.deschedule is not None and bool(report.deschedule.evicted)
-    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, lacking.NoBudgets))
+    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, reading.NoBudgets))
 
 
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
@@ -89,12 +86,12 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
         if caveat.pods:
             return decision.pod in caveat.pods
         match caveat:
-            case lacking.NoBudgets() | lacking.NoNodes():
+            case reading.NoBudgets() | reading.NoNodes():
                 return False  # the sentence says it
-            case lacking.NoPriorityClasses():
+            case reading.NoPriorityClasses():
                 return decision.outcome in ("Preempts", "Unschedulable")
             case (
-                lacking.NoWorkloads()
+                reading.NoWorkloads()
                 | workloads.ImagesNotCompared()
                 | workloads.FieldsNotCompared()
                 | workloads.AutoscalerNotModelled()
@@ -116,9 +113,9 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
         match caveat:
             case workloads.FieldsNotCompared():
                 return row.update in ("unchanged", "scaled") and caveat.subject in ("", row.name)
-            case lacking.NoBudgets():
+            case reading.NoBudgets():
                 return row.preempting > 0
-            case lacking.NoPriorityClasses():
+            case reading.NoPriorityClasses():
                 return row.preempting + row.unschedulable > 0
         return caveat.subject in ("", row.name)
 
@@ -128,7 +125,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
 def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind, nothing else
     """A few words for people; `sentence` says it all."""
     match caveat:
-        case lacking.UnknownPriorityClass(name=name):
+        case reading.UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"
         case reading.CollectionFailed(resources=resources):
             return f"some {resources} are not known"
@@ -174,39 +171,39 @@ _LEFT_OUT: Mapping[workloads.Unmodelled, str] = {
     "deadlines": "the end of Jobs at their deadlines is not waited for",
 }
 _ABSENT: Mapping[type, str] = {
-    lacking.NoPods: "pods",
-    lacking.NoBudgets: "budgets",
-    lacking.OwnersInferred: "owners",
-    lacking.NoPriorityClasses: "priority classes",
-    lacking.NoNamespaces: "namespaces",
-    lacking.NoServices: "services",
-    lacking.NoWorkloads: "workloads",
-    lacking.NoLimits: "limits and quotas",
-    lacking.NoStorage: "volumes",
-    lacking.NoDevices: "devices",
-    lacking.NoAdmission: "webhooks, policies and service accounts",
-    lacking.NoAutoscalers: "autoscalers",
-    lacking.NoEvents: "events",
-    lacking.NoGroups: "groups of pods",
+    reading.NoPods: "pods",
+    reading.NoBudgets: "budgets",
+    reading.OwnersInferred: "owners",
+    reading.NoPriorityClasses: "priority classes",
+    reading.NoNamespaces: "namespaces",
+    reading.NoServices: "services",
+    reading.NoWorkloads: "workloads",
+    reading.NoLimits: "limits and quotas",
+    reading.NoStorage: "volumes",
+    reading.NoDevices: "devices",
+    reading.NoAdmission: "webhooks, policies and service accounts",
+    reading.NoAutoscalers: "autoscalers",
+    reading.NoEvents: "events",
+    reading.NoGroups: "groups of pods",
 }
 _CONSTANT: Mapping[type, str] = {
-    lacking.NoNodes: "no node is known",
-    lacking.NoPods: "no pod is known, so every node counts as empty",
-    lacking.NoBudgets: "no budget is known",
-    lacking.OwnersInferred: "owners are inferred from pods",
-    lacking.NodesNotInInput: "pods are on nodes that are not known",
-    lacking.NoPriorityClasses: "no priority class is known",
-    lacking.NoNamespaces: "no namespace is known",
-    lacking.NoServices: "no service is known",
-    lacking.NoWorkloads: "which workloads run is not known",
-    lacking.NoLimits: "limits and quotas are not known",
-    lacking.NoStorage: "volumes are not known",
-    lacking.NoDevices: "devices are not known",
-    lacking.NoAdmission: "what refuses new objects is not known",
-    lacking.NoAutoscalers: "autoscalers are not known",
-    lacking.NoEvents: "events are not known",
-    lacking.NoGroups: "groups of pods are not known",
-    lacking.NoImages: "images are not known",
+    reading.NoNodes: "no node is known",
+    reading.NoPods: "no pod is known, so every node counts as empty",
+    reading.NoBudgets: "no budget is known",
+    reading.OwnersInferred: "owners are inferred from pods",
+    reading.NodesNotInInput: "pods are on nodes that are not known",
+    reading.NoPriorityClasses: "no priority class is known",
+    reading.NoNamespaces: "no namespace is known",
+    reading.NoServices: "no service is known",
+    reading.NoWorkloads: "which workloads run is not known",
+    reading.NoLimits: "limits and quotas are not known",
+    reading.NoStorage: "volumes are not known",
+    reading.NoDevices: "devices are not known",
+    reading.NoAdmission: "what refuses new objects is not known",
+    reading.NoAutoscalers: "autoscalers are not known",
+    reading.NoEvents: "events are not known",
+    reading.NoGroups: "groups of pods are not known",
+    reading.NoImages: "images are not known",
     workloads.ImagesNotCompared: "images are not compared",
     workloads.FieldsNotCompared: "only what scheduling reads is compared",
     reading.VersionNotRead: "some objects are of a version that is not read",
@@ -218,9 +215,9 @@ _CONSTANT: Mapping[type, str] = {
     reading.UndatedSnapshot: "the age of the dump is not known",
     manifests.NothingJudged: "nothing was judged",
     manifests.FieldIgnored: "a field is ignored",
-    descheduling.PolicyIsEmpty: "the policy counts as empty",
-    descheduling.NoMetrics: "what nodes and pods use is not known",
-    descheduling.PrometheusNotAsked: "Prometheus was not asked",
+    scheduling.PolicyIsEmpty: "the policy counts as empty",
+    scheduling.NoMetrics: "what nodes and pods use is not known",
+    scheduling.PrometheusNotAsked: "Prometheus was not asked",
     manifests.AdmissionNotAsked: "admission webhooks are not asked",
     workloads.AutoscalersNotRead: "HorizontalPodAutoscalers are not read",
     manifests.CustomKind: "custom kinds are not judged",
@@ -232,7 +229,7 @@ _CONSTANT: Mapping[type, str] = {
     scheduling.ForeignGroups: "groups are those of another scheduler",
     scheduling.TaintRulesIgnored: "DeviceTaintRules are not looked at",
     manifests.ServiceAccountsNotChecked: "ServiceAccounts are not checked",
-    lacking.DanglingReference: "something that is referred to is not there",
+    reading.DanglingReference: "something that is referred to is not there",
     reading.VersionNotDefault: "a version is read that is not the default one",
     reading.NoDates: "the input has no times",
     reading.TwoMoments: "the dump was taken at two moments",
@@ -270,8 +267,8 @@ _CONSTANT: Mapping[type, str] = {
     scheduling.OrderOfEquals: "the pod that comes first gets the place",
     scheduling.PendingAsleep: "pods that found no node wait for an event",
     scheduling.EvictionsAtOnce: "evictions count as done at once",
-    descheduling.MomentNotKnown: "the moment of the dump is not known",
-    descheduling.EvictionOrder: "which pods are evicted depends on the order",
+    scheduling.MomentNotKnown: "the moment of the dump is not known",
+    scheduling.EvictionOrder: "which pods are evicted depends on the order",
     autoscaling.GroupBoundsUnknown: "how large the node groups may be is not known",
     autoscaling.ExpanderAssumed: "the expander is assumed",
     autoscaling.ExpanderTied: "equally good groups are chosen by chance",

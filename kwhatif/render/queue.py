@@ -147,23 +147,23 @@ def _after(row: QueuedPodRow, after: AfterEditsRow) -> Row:
         row.pod,
         str(row.priority),
         before,
-        _woken_by(after),
+        _woken_by(row, after),
         Cell(_then(after), _TONES.get(outcome, "")),
     )
 
 
-def _woken_by(after: AfterEditsRow) -> str:
+def _woken_by(row: QueuedPodRow, after: AfterEditsRow) -> str:
     """`NodeAdd of Node new-1 (NodeResourcesFit)`; without a hint, why it is tried or not."""
     match after.fate:
         case "Active":
-            return "not tried before"
+            return "the end of its backoff" if row.state in ("Unschedulable", "BackingOff") else "not tried before"
         case "Asleep":
             return "nothing"
         case "Gated" | "OtherScheduler" | "Gone":
             return ""
     plugins: dict[str, list[str]] = {}
-    for row in after.woken_by:
-        plugins.setdefault(f"{row.event} of {row.object}", []).append(row.plugin)
+    for each in after.woken_by:
+        plugins.setdefault(f"{each.event} of {each.object}", []).append(each.plugin)
     return some([f"{event} ({', '.join(names)})" for event, names in plugins.items()], 2)
 
 

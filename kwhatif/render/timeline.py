@@ -17,8 +17,8 @@ _MOST_LINES = 60
 _REFUSED = "was refused"
 #: What a refusal begins with: the resource, and a name that is often made up.
 _FORBIDDEN = re.compile(r'^[\w.-]+ "[^"\s]*" is forbidden: ')
-#: Verbs that are not English before the name of a pod.
-_PHRASES = {
+#: Of verbs that are not English before the name of a pod: what is said in their place.
+PHRASES = {
     "unschedulable": "found no node for {}",
     "ready": "reported {} ready",
     "not ready": "reported {} not ready",
@@ -107,7 +107,7 @@ def _line(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     if first.verb == _REFUSED and len(alike) > 1:
         times = f"{len(alike):,} times, until {seconds(alike[-1].at)}"
         return f"{_REFUSED} a {_kind(first)} {times}: {why_refused(first.detail)}"
-    phrase = _PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
+    phrase = PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
     nodes = list(dict.fromkeys(event.node for event in alike if event.node))
     where = f" {'to' if first.verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""
     return f"{phrase}{where}{_why(alike, said)}"

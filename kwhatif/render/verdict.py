@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoBudgets
+from kwhatif.kube.model.caveat.reading import NoBudgets
 from kwhatif.render.blocks import Verdict, exact
 from kwhatif.render.outcomes import sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import (
+    CandidateRow,
+    Decision,
+    MissRow,
+    NameKind,
+    NearRow,
+    ObstacleRow,
+    UnknownNameRow,
+    WorkloadRow,
+)
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
@@ -29,7 +35,7 @@ from kwhatif.scheduler.framework.evidence import (
     taint_text,
 )
 from kwhatif.words.amounts import amount, but, plural, some
-from kwhatif.words.victims import after, victims_by_owner
+from kwhatif.words.workload import after, victims_by_owner
 
 
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
@@ -63,7 +69,10 @@ def sentence_about(decision: Decision, report: Report, said: Collection[Caveat] 
     """What becomes of the pod, and what that depends on."""
     concerns = about_pod(decision)
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    return but(_fate(decision, report), doubt)
+    fate = _fate(decision, report)
+    if decision.runs_on:
+        fate = f"runs on {decision.runs_on}; started again, it {fate}"
+    return but(fate, doubt)
 
 
 def _fate(decision: Decision, report: Report) -> str:

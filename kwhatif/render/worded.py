@@ -1,18 +1,119 @@
-"""A report becomes complete: the sentences that only depend on the rest of it."""
+"""A report becomes complete: the sentences that only depend on the rest of it.
+
+Sentences about a story that only depend on the rest of it: what is assumed, what is worst, what would end a loop.
+"""
 
 from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
-from kwhatif.render.story_words import worded_story, worded_verdict
+from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
+from kwhatif.report.comparison import Comparison
+from kwhatif.report.deschedule import DescheduleRow
+from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.policy import FindingRow
-from kwhatif.report.story import ScenarioRow
+from kwhatif.report.row import Document, draw_in_notebooks
+from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story
+from kwhatif.words.amounts import plural
 from kwhatif.words.audit import finding_message
+from kwhatif.words.maintenance import why_blocked, why_harmful
 from kwhatif.words.workload import decisions_by_workload, workload_message
+
+#: What `conventions` count.
+_CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
+
+
+def worded_story(story: Story) -> Story:
+    """The story with these sentences."""
+    cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
+    return replace(
+        story,
+        assumptions=tuple(_assumptions(story)),
+        cycle=cycle,
+        blocked=tuple(replace(row, why=why_blocked(row)) for row in story.blocked),
+        verdict=None if story.verdict is None else worded_verdict(story.verdict),
+    )
+
+
+def worded_verdict(verdict: VerdictRow) -> VerdictRow:
+    """The verdict with what is worst."""
+    return replace(verdict, why=why_harmful(verdict))
+
+
+def _assumptions(story: Story) -> Iterator[str]:
+    given = story.parameters
+    ready = "as soon as its probes allow" if given["readiness"] == "probe" else f"{_seconds(given['readiness'])} later"
+    yield f"a pod's containers run {_seconds(given['start'])} after it got its node, and it is ready {ready}"
+    end = (
+        "its whole grace period"
+        if given["termination"] == "grace"
+        else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
+    )
+    yield f"a pod takes {end} to end"
+    if any(row.workload.startswith("Job ") for row in story.workloads):
+        yield "Jobs run on, unless it is said for how long, or a deadline within 10 minutes makes room for others"
+    if "nodeStartup" in given:
+        yield f"a new node is ready {_seconds(given['nodeStartup'])} after the autoscaler has asked for it"
+        yield "nothing else acts: no operator, descheduler, or person"
+    else:
+        yield "nothing else acts: no autoscaler, operator, descheduler, or person"
+    yield _conventions(story)
+    yield "volumes are provisioned, images pulled, pods admitted by their kubelets, without a failure"
+
+
+def _conventions(story: Story) -> str:
+    """Which choices were between equals."""
+    made = [plural(number, words) for what, words in _CHOICES.items() if (number := story.conventions.get(what))]
+    if not made:
+        return "no choice was between equals"
+    return f"of equal choices the first by name is taken: {', '.join(made)} (simulate --runs tries others)"
+
+
+def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
+    """What ends the loop, by how those that take part in it lose their pods."""
+    how = {row.how for row in gone if (row.owner or f"Pod {row.pod}") in cycle.participants}
+    if "Preempted" in how:
+        yield "give the pods that are evicted again and again their own nodes (a pool with a taint, or node affinity)"
+        yield "let the pods that evict them have preemptionPolicy: Never"
+    if "anti-affinity" in cycle.causes:
+        yield "let the anti-affinity of the pods that evict them not select them, or choose a smaller topology"
+    if "spread" in cycle.causes:
+        yield "let the spread constraint of the pods that evict them not select them, or raise its maxSkew"
+    if "TaintEviction" in how:
+        yield "the taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
+    if "DeviceTaintEviction" in how:
+        yield "a device's taint is tolerated by the scheduler alone: tolerate it with effect NoExecute, or not at all"
+    if cycle.suspected:
+        yield "look for two controllers that undo each other's work"
+
+
+def _seconds(value: object) -> str:
+    return seconds(value) if isinstance(value, float | int) else str(value)
+
+
+def _framed(document: Document) -> str | None:
+    """Its page as a part of a notebook: in a frame, so that neither changes how the other looks."""
+    from kwhatif.render.html.page import comparison_to_html, to_html
+
+    match document:
+        case Report():
+            made = to_html(document)
+        case Comparison():
+            made = comparison_to_html(document)
+        case _:
+            return None
+    page = html.escape(made, quote=True)
+    return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="kwhatif"></iframe>'
+
+
+draw_in_notebooks(_framed)
 
 
 def worded(report: Report) -> Report:
@@ -28,11 +129,15 @@ def worded(report: Report) -> Report:
             for row, decisions in decisions_by_workload(report)[0]
         ),
         policy=None if policy is None else replace(policy, findings=tuple(map(_finding, policy.findings))),
-        deschedule=None if report.deschedule is None else worded_cycle(report.deschedule),
+        deschedule=None if report.deschedule is None else _cycle(report.deschedule),
         story=None if report.story is None else worded_story(report.story),
         scenarios=tuple(map(_scenario, report.scenarios)),
         audit=None if report.audit is None else _audit(report.audit),
     )
+
+
+def _cycle(row: DescheduleRow) -> DescheduleRow:
+    return replace(worded_cycle(row), story=None if row.story is None else worded_story(row.story))
 
 
 def _finding(finding: FindingRow) -> FindingRow:

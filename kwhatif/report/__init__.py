@@ -6,14 +6,19 @@ these types by `make generated`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.meta import Row
 from kwhatif.report.advise import AdviseRow
 from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.clusters import CompareRow
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, QueuedRow, WorkloadRow
 from kwhatif.report.deschedule import DescheduleRow
+from kwhatif.report.frames import frame, main_part, rows_of
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import PolicyRow
@@ -23,7 +28,6 @@ from kwhatif.report.row import Document
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.report.threats import ThreatsRow, WhoFitsRow
 from kwhatif.report.upgrade import UpgradeRow
-from kwhatif.report.workload import QueuedRow, WorkloadRow
 
 
 class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
@@ -76,6 +80,29 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     story: Story | None = None
     #: Of `drain --each` and `outage --each`, the worst first.
     scenarios: tuple[ScenarioRow, ...] = ()
+
+    def rows(self, part: str = "") -> Sequence[Row]:
+        """The rows that answer the question; or those of a part, such as "decisions.rejected" or "story.events".
+
+        Rows are frozen data classes: their fields are in `docs/json.md`, by names as Python has them.
+
+        Raises:
+            ValueError: there is no such part, or it is not made of rows.
+        """
+        return rows_of(self, part or self._main)
+
+    def frame(self, part: str = "") -> Any:
+        """The same as a pandas.DataFrame, a column for each field: a row within a row is named `preemption.node`.
+
+        Raises:
+            ImportError: pandas is not installed; the message says what to install.
+            ValueError: there is no such part, or it is not made of rows.
+        """
+        return frame(self, part or self._main)
+
+    @property
+    def _main(self) -> str:
+        return main_part(self.command, many=bool(self.scenarios))
 
     @property
     def is_judged(self) -> bool:

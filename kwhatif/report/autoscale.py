@@ -22,6 +22,20 @@ class LandedRow(Row):
     pods: int
 
 
+class MovedGroupRow(Row):
+    """A group of pods that ran, and of which the nodes had some: how many of its pods had a node, and have one then."""
+
+    group: str
+    min_count: int
+    before: int
+    after: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has as many pods as it needs."""
+        return self.after >= self.min_count
+
+
 class DrainedRow(Row):
     """What a drain of nodes that the autoscaler would remove comes to in a simulation, after those before it.
 
@@ -36,11 +50,12 @@ class DrainedRow(Row):
     stays: tuple[str, ...] = ()
     #: How many pods are evicted by the scheduler for those that move.
     preempted: int = 0
+    groups: tuple[MovedGroupRow, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether all pods get another node."""
-        return not (self.pending or self.stays)
+        """Whether all pods get another node, and groups have all that they need."""
+        return not (self.pending or self.stays) and all(each.is_whole for each in self.groups)
 
 
 class ConsolidateRow(Row):

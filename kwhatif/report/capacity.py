@@ -6,6 +6,7 @@ from typing import Literal
 
 from kwhatif.autoscaler.answer import Autoscaler, RefusedPod
 from kwhatif.kube.model.meta import Row
+from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.evidence import Evidence
 
 #: Why no more pods are counted: the scheduler finds no node, or none without eviction; the pod stays out of the queue,
@@ -52,7 +53,10 @@ class TightestRow(Row):
 
 
 class StopRow(Row):
-    """The pod that does not fit any more, and why; `report.decisions` has the decision about it."""
+    """The pod that does not fit any more, and why; `report.decisions` has the decision about it.
+
+    `gang`: the group that does not fit as a whole; there is no decision then.
+    """
 
     pod: str
     workload: str
@@ -60,6 +64,7 @@ class StopRow(Row):
     message: str
     reasons: tuple[ReasonRow, ...] = ()
     tightest: tuple[TightestRow, ...] = ()
+    gang: GroupRow | None = None
 
 
 class GangFitRow(Row):
@@ -141,12 +146,14 @@ class GrownRow(Row, kw_only=True):
 class ShapeRow(Row):
     """Pods of the cluster that are the same for the scheduler: how many are `running`, of these workloads.
 
-    `fit` is about one more of the first workload, and one more, each shape as if it were the only one.
+    `fit` is about one more of the first workload, and one more, each shape as if it were the only one. Where `gangs`
+    is not 0, the pods are of that many groups, which are the same, and `fit` is about one more group.
     """
 
     running: int
     workloads: tuple[str, ...]
     fit: FitRow
+    gangs: int = 0
 
 
 class CapacityRow(Row):

@@ -1,14 +1,198 @@
-"""What the scheduler would do with one pod."""
+"""What the scheduler would do with one pod.
+
+Where a pod may go, and what nodes object.
+Whom a pod would evict, and why there.
+What becomes of the pods of a workload.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.admission.changes import ChangeRow
+from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.nodes import FeasibleRow, NearRow, RejectedRow
-from kwhatif.report.preemption import PreemptionRow, VictimRow
+from kwhatif.scheduler.framework.evidence import Evidence
+
+NameKind = Literal[
+    "label",
+    "toleration",
+    "resource",
+    "persistentVolumeClaim",
+    "storageClass",
+    "resourceClaim",
+    "namespace",
+    "priorityClass",
+    "runtimeClass",
+]
+
+
+class FeasibleRow(Row):
+    """A node that the pod fits on; scores are normalised and weighted, `score` is their sum with extenders."""
+
+    node: str
+    score: int
+    scores: dict[str, int]
+
+
+class ObjectionRow(Row):
+    """One plugin's objection to a node."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
+class RejectedRow(Row):
+    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence.
+
+    kube-scheduler stops at the first objection. `objections` are all of them, that one first; they are empty in
+    `preemption.rejected`, where nodes without their evictable pods are meant. `alike` is how many other nodes are left
+    out of the report because the same plugins give the same reasons for them.
+    """
+
+    node: str
+    code: str
+    plugin: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+    objections: tuple[ObjectionRow, ...] = ()
+    alike: int = 0
+
+
+class ObstacleRow(Row):
+    """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
+
+    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles. `differs`: the
+    pods that are counted are elsewhere for other nodes, as in other zones.
+    """
+
+    plugin: str
+    code: str
+    reason: str
+    node: str
+    evidence: Evidence | None = None
+    evictable: bool = False
+    differs: bool = False
+
+
+class MissRow(Row):
+    """The number of nodes that fail for the same obstacles; `examples` are the first of them by name."""
+
+    nodes: int
+    obstacles: tuple[ObstacleRow, ...]
+    examples: tuple[str, ...] = ()
+
+
+class NearNameRow(Row):
+    """A name that does exist, and on how many nodes; null for what is not on nodes."""
+
+    name: str
+    nodes: int | None = None
+
+
+class UnknownNameRow(Row):
+    """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
+
+    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys.
+    A `toleration` is written as the taint that it would tolerate, and `near` are taints.
+    """
+
+    kind: NameKind
+    name: str
+    near: tuple[NearNameRow, ...] = ()
+
+
+class TooLargeRow(Row):
+    """The pod asks for more than any node has in all; amounts as in `InsufficientResource`."""
+
+    resource: str
+    requested: int
+    largest: int
+
+
+class NearRow(Row):
+    """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
+
+    Also of a pod that is Denied, if it names what does not exist.
+
+    `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
+    """
+
+    misses: tuple[MissRow, ...] = ()
+    unknown: tuple[UnknownNameRow, ...] = ()
+    too_large: tuple[TooLargeRow, ...] = ()
+
+
+class VictimRow(Row):
+    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`.
+
+    `workload` is its owner; of a ReplicaSet that a Deployment has made, the Deployment.
+    """
+
+    pod: str
+    priority: int
+    start_time: str | None = None
+    owner: str | None = None
+    workload: str | None = None
+    budgets: tuple[str, ...] = ()
+    violates: tuple[str, ...] = ()
+    terminating: bool = False
+
+
+class BudgetRow(Row):
+    """How many disruptions a budget allows before and after the eviction."""
+
+    budget: str
+    before: int
+    after: int
+
+
+class ReprieveRow(Row):
+    """One step of bringing pods back: the pod stays (`kept`), or what kept it out."""
+
+    pod: str
+    priority: int
+    kept: bool
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+class CandidateRow(Row, kw_only=True):
+    """A node where eviction makes room; where fewer were asked for, it has only its name and `pdb_violations`."""
+
+    node: str
+    pdb_violations: int
+    victims: tuple[VictimRow, ...]
+    #: What candidates are compared by, in turn: rung -> this candidate's value. kube-scheduler's rungs are
+    #: `pdbViolations`, `highestPriority`, `prioritySum` (each raised by 2^31 when compared), `victims` (lower is
+    #: better) and `earliestStart` (of the victims with the highest priority; later is better, null is now).
+    ladder: dict[str, int | str | None]
+    #: The first rung of the ladder on which the candidate before this one is better; "" when they tie.
+    loses_by: str = ""
+    budgets: tuple[BudgetRow, ...] = ()
+    #: How the victims were found: every lower-priority pod was removed, then tried back in this order.
+    reprieves: tuple[ReprieveRow, ...] = ()
+
+
+class PreemptionRow(Row):
+    """Whom the pod would evict: null in a decision unless no node is feasible."""
+
+    eligible: bool
+    message: str = ""
+    node: str | None = None
+    ties: tuple[str, ...] = ()
+    candidates: tuple[CandidateRow, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
+    cleared_nominations: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> CandidateRow | None:
+        """The candidate that the scheduler takes, if there is one."""
+        return next((row for row in self.candidates if row.node == self.node), None) if self.node else None
+
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 
@@ -33,6 +217,8 @@ class Decision(Row, kw_only=True):
     requests: dict[str, int] = {}
     outcome: Outcome
     node: str | None = None
+    #: Of a pod of the cluster that was asked for by name: where it runs now. It is judged as if it were started again.
+    runs_on: str | None = None
     ties: tuple[str, ...] = ()
     message: str = ""
     pre_enqueue: PreEnqueueRow | None = None
@@ -61,3 +247,61 @@ class Decision(Row, kw_only=True):
         """The pods that this decision evicts."""
         chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None
         return chosen.victims if chosen else ()
+
+
+#: `restarted`: an object of the cluster that was asked for by name; all its pods are restarted.
+UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
+
+
+class RolloutRow(Row):
+    """How far a rollout comes, and why not further: as a simulation of it ends."""
+
+    #: At how many moments its controllers have made or deleted pods.
+    steps: int
+    completed: bool
+    #: How many pods of the new template there are to be in the end, and how many run.
+    wanted: int
+    updated: int
+    #: How many pods of the old one are left.
+    old: int
+    #: Of one that hangs: the pod that the next step waits for, as in `decisions`, where it has not been there before.
+    waits_for: str | None = None
+    #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
+    limit: str = ""
+
+
+class QueuedRow(Row, kw_only=True):
+    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+
+    pod: str
+    priority: int = 0
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
+
+
+class WorkloadRow(Row):
+    """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
+
+    The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
+    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
+    `violations` (budgets that break) are those of all its pods.
+    """
+
+    name: str
+    source: SourceRow
+    update: UpdateKind = "new"
+    removed: int = 0
+    replicas: int = 0
+    placed: int = 0
+    preempting: int = 0
+    unschedulable: int = 0
+    gated: int = 0
+    denied: int = 0
+    ignored: int = 0
+    waiting: int = 0
+    nodes: dict[str, int] = {}
+    victims: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    message: str = ""
+    rollout: RolloutRow | None = None

@@ -8,6 +8,7 @@ from typing import Literal
 
 from kwhatif.descheduler.attempt import NodeClassRow, RefusedBy, SparedRow, StrategyRow, WantedRow
 from kwhatif.kube.model.meta import Row
+from kwhatif.report.story import Story
 
 Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
 
@@ -117,6 +118,8 @@ class DescheduleRow(Row):
     displaced: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     course: Course = "Settles"
+    #: What happens in the first cycle; null where nothing is evicted.
+    story: Story | None = None
 
     @property
     def landings(self) -> Mapping[Landing, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.admission.changes import ChangeRow
+from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.meta import Row
 

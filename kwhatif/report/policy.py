@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import Row
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.workload import WorkloadRow
 
 #: What an object itself says of the policy.
 ANNOTATION = "kwhatif.dev/ignore"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,6 +11,17 @@ import msgspec
 from kwhatif.kube.model.meta import Row
 
 API_VERSION = "kwhatif.dev/v1"
+
+
+class _Notebook:
+    """Who makes pages of documents for notebooks: a renderer, once there is one."""
+
+    draw: Callable[[Document], str | None] = staticmethod(lambda _: None)
+
+
+def draw_in_notebooks(draw: Callable[[Document], str | None]) -> None:
+    """Let this make what a notebook shows of a document; None: the notebook shows it as text."""
+    _Notebook.draw = staticmethod(draw)
 
 
 class Document(Row, kw_only=True):
@@ -24,6 +36,9 @@ class Document(Row, kw_only=True):
         except UnicodeEncodeError:  # a file's name that is not UTF-8
             return json.dumps(msgspec.to_builtins(self), indent=indent or None)
         return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+
+    def _repr_html_(self) -> str | None:
+        return _Notebook.draw(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The same content as dicts, lists, strings, numbers, booleans and None."""

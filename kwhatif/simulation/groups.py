@@ -11,11 +11,10 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupResult
-from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.event_handlers import FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.profiles import QueueProfile
-from kwhatif.scheduler.queue.queued_group import QueuedPodGroupInfo
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.scheduler import ACTOR, Scheduler
 from kwhatif.simulation.world import World

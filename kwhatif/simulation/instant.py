@@ -23,8 +23,7 @@ from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
-from kwhatif.scheduler.preemption.candidate import Victim
-from kwhatif.scheduler.preemption.disruption import disrupt
+from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock

@@ -20,15 +20,14 @@ from copy import copy
 
 import msgspec
 
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.kube.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.world import World
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL

@@ -8,15 +8,13 @@ from copy import copy
 from typing import Any
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.drawers import Drawers
 from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import CopyOnWriteDict, Overlay
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import ReplicaSet
-from kwhatif.workloads.late_index import LateIndex
 from kwhatif.workloads.removal import is_active
-from kwhatif.workloads.survey import Controlled, survey_of
+from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
@@ -34,11 +32,11 @@ class Owned:
         self._survey = survey_of(cluster)
         self._others = cluster.derived(_Others, *others).settled(cluster).keys
         #: By place: the keys of the objects, and the UID in each one's owner reference, where that has changed.
-        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy)
+        self._keys: CopyOnWriteDict[_Place, dict[str, str]] = CopyOnWriteDict(dict.copy)
         #: Places with objects from the start whose keys are sorted.
         self._sorted: set[_Place] = set()
         #: By place and UID of the owner reference: the number of active pods, from the first use or change on.
-        self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy)
+        self._active: CopyOnWriteDict[_Place, Counter[str]] = CopyOnWriteDict(Counter.copy)
 
     def fork(self, cluster: Cluster) -> Owned:
         """An independent copy, for a fork of the cluster."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 
 #: Conditions of a pod whose containers run.
 _STARTED = ("Initialized", "ContainersReady", "Ready")

@@ -14,13 +14,18 @@ from msgspec.structs import replace
 
 from kwhatif.admission.resize import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
 from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.qos import qos_class
-from kwhatif.kube.matching.requests import MEMORY, is_extended_resource, pod_requests, resource_nanos, to_resources
+from kwhatif.kube.matching.requests import (
+    MEMORY,
+    is_extended_resource,
+    pod_requests,
+    qos_class,
+    resource_nanos,
+    to_resources,
+)
 from kwhatif.kube.matching.tolerations import no_execute_taints, tolerated
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
-from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition, PodStatus
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, PodStatus, is_terminal, pod_condition
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.plugins.node_affinity import REASON_POD

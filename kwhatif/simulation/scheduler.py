@@ -17,18 +17,14 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
-from kwhatif.scheduler.framework.diagnosis import NO_NODES
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.queue.event_handlers import EventHandlers
-from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.framework.status import NO_NODES
+from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.preempting import Preempting
-from kwhatif.scheduler.queue.profiles import QueueProfile, queue_profile
-from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.pods import bound, with_condition

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.drawers import Drawers
+from kwhatif.kube.model.overlay import CopyOnWriteDict
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet
 from kwhatif.simulation.clock import Clock
@@ -29,7 +29,7 @@ class SimulatedView:
         self._known_owned: Owned | None = None
         #: Deleted ReplicaSets by key: their remaining pods still belong to their Deployments.
         self.gone_sets: dict[str, ReplicaSet] = {}
-        self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
+        self._memory: CopyOnWriteDict[tuple[str, str], dict[str, Any]] = CopyOnWriteDict(dict.copy)
         #: The objects at the start.
         self._before = state.cluster.fork()
 

@@ -8,27 +8,23 @@ from typing import Any, NamedTuple, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.device_taints import with_times
-from kwhatif.admission.injection import injection_of
-from kwhatif.admission.new_claim import admit_claim, complete_claim
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
-from kwhatif.admission.new_pod import ReplicaAdmission, stored_pod
+from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
+from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
-from kwhatif.controllers.finished_pods import finished_pods
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.pods import finished_pods
+from kwhatif.controllers.taint_eviction import ready_status
+from kwhatif.kube.model.admission_hooks import KnownInjection
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.injection import KnownInjection
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node, Taint
-from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod, PodCondition, is_terminal, pod_condition
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.unknown import lacks_node
-from kwhatif.kube.model.workload import SCALABLE, DaemonSet
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import EventRow, Gone, History

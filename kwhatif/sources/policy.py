@@ -9,15 +9,16 @@ from typing import BinaryIO
 from kwhatif.errors import InputError
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.sources.scheduler.config import read_config
+from kwhatif.sources.text.files import exists
 
 NAMES = ("kwhatif.yaml", ".kwhatif.yaml")
 
 
 def find_policy(folder: Path) -> Path | None:
     """The policy file in the folder, or in the root of the repository that it belongs to."""
-    root = next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), folder)  # noqa: PTH110 - never raises
+    root = next((above for above in (folder, *folder.parents) if exists(str(above / ".git"))), folder)
     places = [place / name for place in dict.fromkeys((folder, root)) for name in NAMES]
-    return next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113 - never raises
+    return next((place for place in places if exists(str(place)) and os.path.isfile(place)), None)  # noqa: PTH113 - never raises
 
 
 def read_policy(path: str, *, stdin: BinaryIO) -> Rulebook:

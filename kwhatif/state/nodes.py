@@ -1,19 +1,140 @@
-"""`Nodes`: the nodes of a state in the scheduler's order, by name, index and shape; each is copied on write."""
+"""`Nodes`: the nodes of a state in the scheduler's order, by name, index and shape; each is copied on write.
+
+Image states: size of every image, and how many nodes have it (`pkg/scheduler/backend/cache/cache.go`).
+The order in which the scheduler walks nodes: round robin over zones (`backend/cache/node_tree.go`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import NamedTuple
 
-from kwhatif.kube.model.cluster import list_order
-from kwhatif.kube.model.generation import next_generation
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.cluster import list_order, next_generation
+from kwhatif.kube.model.node import REGION, ZONE, Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.state.history import Touched
-from kwhatif.state.images import ImageStates, add_images, images_on, remove_images, sizes_in_order
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_tree import NodeTree
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import Shapes, near_unique_keys
+
+
+class ImageState(NamedTuple):
+    """One image: its size in bytes, and on how many nodes of the cluster it is."""
+
+    size: int
+    num_nodes: int
+
+
+ImageStates = Overlay[str, ImageState]
+
+
+def images_on(node: Node) -> frozenset[str]:
+    """Names of the images of the node, as listed; an image that it lists twice counts once."""
+    images = node.status.images
+    return frozenset([name for image in images for name in image.names]) if images else _NONE
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def add_images(states: ImageStates, node: Node, mixed: set[str]) -> None:
+    """Count the images of a new node. The size of an image is the one reported by the first node that has it.
+
+    The names of images about whose size nodes disagree are added to `mixed`.
+    """
+    counted = set()
+    for image in node.status.images:
+        for name in image.names:
+            if name not in counted:
+                counted.add(name)
+                size, number = states.get(name) or (image.size_bytes, 0)
+                if size != image.size_bytes:
+                    mixed.add(name)
+                states.put(name, ImageState(size, number + 1))
+
+
+def remove_images(states: ImageStates, node: Node) -> None:
+    """Uncount the images of a removed node. As upstream, the size is kept until no node has the image."""
+    for name in images_on(node):
+        size, number = states[name]
+        if number > 1:
+            states.put(name, ImageState(size, number - 1))
+        else:
+            states.pop(name)
+
+
+def sizes_in_order(states: ImageStates, nodes: Iterable[Node], mixed: set[str]) -> None:
+    """Give each image about which nodes disagree the size that the first of these nodes says."""
+    left = {name for name in mixed if name in states}
+    mixed.intersection_update(left)
+    for node in nodes:
+        if not left:
+            return
+        for image in node.status.images:
+            for name in left.intersection(image.names):
+                states.put(name, ImageState(image.size_bytes, states[name].num_nodes))
+                left.discard(name)
+
+
+_REGION = ("failure-domain.beta.kubernetes.io/region", REGION)
+_ZONE = ("failure-domain.beta.kubernetes.io/zone", ZONE)
+
+Zone = tuple[str, str]
+
+
+def _label(node: Node, keys: tuple[str, str]) -> str:
+    beta, stable = keys
+    labels = node.metadata.labels
+    return labels[beta] if beta in labels else labels.get(stable, "")
+
+
+def zone_of(node: Node) -> Zone:
+    """Region and zone; the beta labels win where they exist (`component-helpers/node/topology`)."""
+    return _label(node, _REGION), _label(node, _ZONE)
+
+
+class NodeTree:
+    """Names of nodes by zone. Zones are in the order of their first node, nodes in the order of their addition."""
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self._zones: dict[Zone, dict[str, None]] = {}
+        for node in nodes:
+            self.add(node)
+
+    def add(self, node: Node) -> None:
+        """Add the node last in its zone, and a new zone after all others; an existing node keeps its place."""
+        self._zones.setdefault(zone_of(node), {})[node.metadata.name] = None
+
+    def remove(self, node: Node) -> bool:
+        """Remove the node, and its zone if that becomes empty; returns whether the node was there."""
+        zone = zone_of(node)
+        names = self._zones.get(zone, {})
+        if node.metadata.name not in names:
+            return False
+        del names[node.metadata.name]
+        if not names:
+            del self._zones[zone]
+        return True
+
+    def update(self, before: Node, after: Node) -> bool:
+        """Move the node if its zone has changed: remove it and add it; returns whether it has moved."""
+        if zone_of(before) == zone_of(after):
+            return False
+        self.remove(before)
+        self.add(after)
+        return True
+
+    def names(self) -> list[str]:
+        """The first node of every zone, then the second of every zone, and so on."""
+        rounds = zip_longest(*self._zones.values())
+        return list(filter(None, chain.from_iterable(rounds)))
+
+    def copy(self) -> NodeTree:
+        """An independent tree."""
+        other = NodeTree()
+        other._zones = {zone: names.copy() for zone, names in self._zones.items()}
+        return other
 
 
 class Nodes:

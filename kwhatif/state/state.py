@@ -1,28 +1,51 @@
 """`State`: a cluster at one moment, as the scheduler sees it, with one way to change it, and cheap forks.
 
 Nodes with their pods follow `pkg/scheduler/backend/cache/{cache,snapshot}.go`; nominations the queue's nominator.
+
+`StateObjects`: the objects of a state, which change only with the state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.generation import next_generation, resume_after
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_generation, resume_after
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_orphaned
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Sort, Upsert
 from kwhatif.state.history import History, Touched
-from kwhatif.state.images import ImageStates
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.nodes import Nodes
-from kwhatif.state.objects import StateObjects
+from kwhatif.state.nodes import ImageStates, Nodes
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pods import Pods
 from kwhatif.state.shapes import Shapes
+
+
+class StateObjects(Cluster):
+    """The objects of a state, to be read: `State.apply` changes them."""
+
+    #: Why nothing is changed here.
+    _refusal = "the objects of a state change only with the state: apply the change to it"
+
+    def __init__(self, objects: Cluster) -> None:
+        objects._fork_into(self)
+        if not isinstance(objects, StateObjects):
+            self._of_origin, self._origin = {}, next_generation()
+
+    def _refuse(self, *_: Any, **_named: Any) -> NoReturn:
+        raise TypeError(self._refusal)
+
+    add = add_all = remove = discard = sort = _refuse
+
+    def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        super()._has_changed(kind, before, after)
+        changed = after or before
+        if changed is not None and changed.metadata.namespace:
+            self._generations[kind, changed.metadata.namespace] = self._generations[kind]
 
 
 class State:

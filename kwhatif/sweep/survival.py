@@ -14,8 +14,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.player import together
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sweep.report import Runner, groups_of, trouble
-from kwhatif.sweep.scenario import NodePlayer, Outages, SweepScenario
+from kwhatif.sweep.scenario import NodePlayer, Outages, Runner, SweepScenario, groups_of, trouble
 
 
 def survival(

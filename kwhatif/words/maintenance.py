@@ -82,7 +82,8 @@ def why_harmful(verdict: VerdictRow) -> str:
 
 def _first_blocked(row: BlockedRow, verdict: VerdictRow, more: int) -> str:
     if verdict.of == "outage":
-        return f"{row.pod} does not come back ({why_blocked(row)}){f', nor do {more} more' if more else ''}"
+        others = f", nor {'does' if more == 1 else 'do'} {more} more" if more else ""
+        return f"{row.pod} does not come back ({why_blocked(row)}){others}"
     fate = _FATES.get(row.class_, "does not go")
     return f"{row.pod} {fate} ({why_blocked(row)}){f', and {more} more' if more else ''}"
 

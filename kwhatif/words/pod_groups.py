@@ -24,12 +24,17 @@ def group_sentence(row: GroupRow) -> str:
     if row.outcome == "waiting":
         return f"is not tried: {row.waits_for}" if row.waits_for else "is not tried"
     if row.outcome == "unscheduled":
-        came = "does not fit" if not row.fitting else f"does not fit: {_of(row.fitting, row)}"
-        return "; ".join(filter(None, [came, ", ".join(_why(row)), _other_order(row)]))
+        return f"does not fit{': ' if row.fitting else '; '}{why_not(row)}"
     found = f"{_of(row.placed, row)}{_where(row)}"
     if row.victims:
         return f"fits only by preemption: {found}; {_cost(row)}"
     return f"fits: {found}"
+
+
+def why_not(row: GroupRow) -> str:
+    """How far a group comes that does not fit, and what is short."""
+    came = _of(row.fitting, row) if row.fitting else ""
+    return "; ".join(filter(None, [came, ", ".join(_why(row)), _other_order(row)]))
 
 
 def _of(count: int, row: GroupRow) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.pod import PodTemplateSpec, TemplateText
+from kwhatif.kube.model.workload import CronJob
 from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
 from kwhatif.workloads.template_digest import KnownTemplate, equal_digests, keyed_digest, known_template, merged_digest

@@ -22,12 +22,12 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadNotInDump,
 )
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.job import CronJob, Job
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.pod import Pod, PodStatus, is_terminal
 from kwhatif.kube.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
+    Job,
     PodSource,
     ReplicaSet,
     ReplicationController,

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.matching.node_affinity import NAME_FIELD, RequiredNodeAffinity
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.cluster import Cluster

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import (
     POD_SOURCES,
+    CronJob,
     DaemonSet,
     Deployment,
+    Job,
     ReplicaSet,
     ReplicationController,
     Scalable,

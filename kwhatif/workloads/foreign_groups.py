@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.bystanders import CoschedulingPodGroup, VolcanoPodGroup
 from kwhatif.kube.model.caveat.scheduling import ForeignGroups
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSchedulingGroup, PodSpec, is_terminal
 from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
 from kwhatif.kube.model.workload import WORKLOADS
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.many import wanted
 
@@ -34,6 +37,11 @@ _LABELS: Mapping[str, tuple[str, bool]] = {
 _LWS_NAME, _LWS_INDEX = "leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"
 _MIN_AVAILABLE = "pod-group.scheduling.sigs.k8s.io/min-available"
 _DEFAULT = "default-scheduler"
+#: Whose groups are objects that say how many pods they need.
+_KINDS: Mapping[str, type[VolcanoPodGroup | CoschedulingPodGroup]] = {
+    "Volcano": VolcanoPodGroup,
+    "coscheduling": CoschedulingPodGroup,
+}
 
 
 class ForeignGroup(NamedTuple):
@@ -86,6 +94,7 @@ def as_gangs(objects: list[Any], cluster: Cluster) -> GroupedObjects:
     counts: dict[str, int] = {}
     least: dict[str, int] = {}
     like: dict[str, PodSpec] = {}
+    of: dict[str, ForeignGroup] = {}
     for obj in objects:
         found = _grouped(obj)
         if found is None:
@@ -96,10 +105,28 @@ def as_gangs(objects: list[Any], cluster: Cluster) -> GroupedObjects:
         counts[key] = counts.get(key, 0) + count
         least[key] = max(least.get(key, 0), group.least)
         like.setdefault(key, spec)
+        of.setdefault(key, group)
         made.append(_member(obj, group.as_name))
     known = cluster.all(PodGroup)
+    said = {f"{type(each).__name__} {key_of(each)}": each.spec.min_member for each in objects if _is_foreign(each)}
+    for key, group in of.items():
+        least[key] = _least(group, key.partition("/")[0], cluster, said) or least[key]
     groups = [_group(key, least[key] or counts[key], like[key]) for key in counts if key not in known]
     return GroupedObjects(made, groups)
+
+
+def _is_foreign(obj: Any) -> bool:
+    return isinstance(obj, VolcanoPodGroup | CoschedulingPodGroup)
+
+
+def _least(group: ForeignGroup, namespace: str, cluster: Cluster, said: Mapping[str, int]) -> int:
+    """How many pods its PodGroup says that it needs; 0: there is none."""
+    kind = _KINDS.get(group.system)
+    if kind is None:
+        return 0
+    key = f"{namespace}/{group.name}"
+    found = cluster.get(kind, key)
+    return said.get(f"{kind.__name__} {key}", 0 if found is None else found.spec.min_member)
 
 
 def _grouped(obj: Any) -> tuple[ForeignGroup, PodSpec, int] | None:
@@ -136,11 +163,20 @@ def _group(key: str, least: int, spec: PodSpec) -> PodGroup:
 
 def treat_as_gangs(cluster: Cluster) -> None:
     """Make PodGroups of the foreign groups of a cluster's pods, and members of these of the pods."""
+    for obj in _treated(cluster):
+        cluster.add(obj)
+
+
+def with_gangs_of(state: State) -> State:
+    """A fork of the state in which that is so."""
+    fork = state.fork()
+    fork.apply(*map(Upsert, _treated(fork.cluster)))
+    return fork
+
+
+def _treated(cluster: Cluster) -> list[Any]:
     found = as_gangs(list(cluster.all(Pod).values()), cluster)
-    for obj in (*found.groups, *found.objects):
-        known = cluster.get(type(obj), key_of(obj))
-        if known is not obj:
-            cluster.add(obj)
+    return [obj for obj in (*found.groups, *found.objects) if cluster.get(type(obj), key_of(obj)) is not obj]
 
 
 def _treated_system(obj: Any) -> str:

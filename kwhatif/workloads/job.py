@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.job import CronJob, Job, JobSpec, completions_of
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.workload import CronJob, Job, JobSpec, completions_of
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import equal_pods, free_names

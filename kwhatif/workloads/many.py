@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from kwhatif.kube.matching.requests import PODS, resource_nanos
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import value
 from kwhatif.kube.model.workload import (
     SCALABLE,
+    CronJob,
     Deployment,
+    Job,
     ReplicaSet,
     ReplicationController,
     RollingUpdate,

@@ -8,10 +8,8 @@ from itertools import chain, count, islice, repeat
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.job import CronJob, Job
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodStatus
-from kwhatif.kube.model.workload import DaemonSet, Deployment, PodSource, StatefulSet
+from kwhatif.kube.model.pod import Pod, PodStatus
+from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, StatefulSet
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of

@@ -8,11 +8,10 @@ from typing import TypeVar
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.workload import DaemonSet, Deployment, PodSource, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, ReplicaSet, StatefulSet
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.survey import survey_of
 

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from kwhatif.kube.matching.volumes import claim_name
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, OwnerReference, controller_of
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodResourceClaimStatus
+from kwhatif.kube.model.pod import Pod, PodResourceClaimStatus
 from kwhatif.kube.model.resource import ResourceClaim, ResourceClaimTemplate
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.workloads.generated import generated_name

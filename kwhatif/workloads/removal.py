@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
-from kwhatif.kube.model.pod import Pod, is_ready, is_terminal, pod_condition
-from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, is_ready, is_terminal, pod_condition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _ALWAYS = "Always"

@@ -15,8 +15,7 @@ from kwhatif.kube.gates import Gates
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
+from kwhatif.kube.model.storage import ClaimTemplate, ClaimVolumeSource, PersistentVolumeClaim, Volume
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of

@@ -38,6 +38,7 @@ PAGES: Mapping[str, Callable[[], tuple[Report, Session]]] = {
     "capacity": lambda: (kwhatif.capacity(cluster(), _pod("small")), cluster()),
     "drain": lambda: (kwhatif.drain(cluster(), "general-a1", **FLAGS), cluster()),  # type: ignore[arg-type]
     "each": lambda: (kwhatif.drain(cluster(), "*", each=True, jobs=1, **FLAGS), cluster()),  # type: ignore[arg-type]
+    "deschedule": lambda: (kwhatif.deschedule(cluster(), DEMO / "descheduler.yaml", now=NOW), cluster()),
     "audit": lambda: (kwhatif.audit(cluster(), only="outage", jobs=1, fixes=0), cluster()),
     "queue": lambda: (kwhatif.pending(cluster("pending.yaml")), cluster("pending.yaml")),
 }

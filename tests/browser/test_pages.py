@@ -199,6 +199,39 @@ def test_a_scenario_in_the_table_leads_to_its_story(browser: Browser, page: Page
     assert target == name
 
 
+def test_a_descheduler_s_evictions_are_played_to_where_the_replacements_land(browser: Browser, page: Page) -> None:
+    report, path = page("deschedule")
+    assert report.deschedule is not None
+    first, *others = report.deschedule.evicted
+    browser.open(path)
+    browser.one("#on").click()
+    said = browser.one("#said").text
+    assert said.startswith(f"descheduler evicted Pod {first.pod} on {first.node}: LowNodeUtilization, cpu 97 %")
+    browser.one("#step").send_keys("\ue010")  # end
+    new = browser.run(
+        "return [...document.querySelectorAll('.stop')].flatMap((stop) => [...stop.querySelectorAll('.pod.new')]"
+        ".map((pod) => [pod.dataset.pod, stop.querySelector('h3').textContent]))"
+    )
+    landed = [row.replacement for row in (first, *others) if row.replacement is not None]
+    assert sorted(map(tuple, new)) == sorted((each.pod, each.node) for each in landed)
+
+
+def test_each_kept_story_of_many_scenarios_is_played_below_its_title(browser: Browser, axe: str, page: Page) -> None:
+    report, path = page("each")
+    kept = {row.scenario: row.story for row in report.scenarios if row.story is not None}
+    assert len(kept) > 1
+    browser.open(path)
+    for link in [each for each in browser.all("table a") if each.text in kept]:
+        name = link.text
+        link.click()
+        above = "document.getElementById('player').previousElementSibling.textContent"
+        assert browser.run(f"return {above}") == name
+        browser.one("#step").send_keys("\ue010")  # end
+        assert f"Pending: {len(kept[name].pending)}" in browser.one("#stage").text
+    assert len(browser.all(".tell")) == len(kept) - 1
+    assert browser.violations(axe) == []
+
+
 def test_everything_is_printed(browser: Browser, page: Page) -> None:
     browser.open(page("pods")[1])
     printed = base64.b64decode(browser.ask("Page.printToPDF", printBackground=True)["data"])

@@ -18,7 +18,7 @@ from kwhatif.cli.app import app
 from kwhatif.cli.usage import _commands, _options_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.name for page in PAGES]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -58,10 +58,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 PYTHON = [
-    (page.name, block)
-    for page in (ROOT / "README.md", ROOT / "docs" / "library.md")
-    for block in blocks(page, "python")
+    (page.name, block) for page in (ROOT / "README.md", ROOT / "docs" / "api.md") for block in blocks(page, "python")
 ]
+
+
+#: What stands in a recipe, and what it prints.
+PRINTED = {
+    "  not on": "  not on batch-a1 node(s) had untolerated taint(s)",
+    "comparison.difference": "default/asker victims general-b2 → general-c2",
+    "report.scenarios": "batch-a1 can go",
+    "report.policy.findings": "fail\nfail ",
+    "report.capacity.fit": "2 more nodes: ",
+    "story.events": "shop/web 6 → 4",
+    "problem.where": "web",
+}
+
+
+def test_there_are_eight_recipes() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert len(re.findall(r"^### \d\. ", page, re.MULTILINE)) == 8
+    assert all(code in page for code in PRINTED)
 
 
 @pytest.mark.usefixtures("folder")
@@ -70,6 +86,8 @@ def test_python_runs(name: str, block: str, capsys: pytest.CaptureFixture[str]) 
     exec(compile(block, name, "exec"), {})
     printed = capsys.readouterr().out
     assert "default/asker Preempts general-b2" in printed or "decision.pod, decision.outcome" not in block
+    for code, said in PRINTED.items():
+        assert code not in block or said in printed
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
@@ -109,5 +127,5 @@ def test_tables_are_complete() -> None:
 
 def test_every_page_is_linked_from_the_readme() -> None:
     text = (ROOT / "README.md").read_text()
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{page.name}" in text, page.name
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert str(page.relative_to(ROOT)) in text, page

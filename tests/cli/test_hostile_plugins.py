@@ -14,7 +14,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.questions.session.session import Session
-from kwhatif.scheduler.framework.call_site import CallSite
+from kwhatif.scheduler.framework.guard import CallSite
 from tests.cli.running import Ran, run
 
 HEAD = """

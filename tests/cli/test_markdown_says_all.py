@@ -13,7 +13,7 @@ COMMANDS = (
     f"schedule fixtures/demo/pods {DEMO}",
     f"preempt fixtures/demo/pods/inference.yaml {DEMO} --explain",
     f"queue {DEMO} --from fixtures/demo/pending.yaml --explain",
-    f"advise fixtures/demo/pods {DEMO} --most 2",
+    f"advise fixtures/demo/pods/patient.yaml {DEMO} --most 2",
     f"simulate fixtures/demo/pods/checkout.yaml {DEMO}",
     f"drain general-a1 --ignore-daemonsets {DEMO}",
     "preempt fixtures/cloud/evictor.yaml --from fixtures/cloud/cluster.yaml",

@@ -150,8 +150,11 @@ JUDGED_BY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("base", "change", "named", "expected"), JUDGED_BY.values(), ids=JUDGED_BY.keys())
-@pytest.mark.parametrize("event", ["pull_request", "merge_group"])
+@pytest.mark.parametrize(
+    ("base", "change", "named", "expected", "event"),
+    [(*files, "pull_request") for files in JUDGED_BY.values()] + [(*JUDGED_BY["a policy that goes"], "merge_group")],
+    ids=[*JUDGED_BY, "a policy that goes, in a queue of merges"],
+)
 def test_a_change_does_not_bring_the_policy_by_which_it_is_judged(
     tmp_path: Path, base: dict[str, str], change: dict[str, str], named: str, expected: str, event: str
 ) -> None:
@@ -449,7 +452,9 @@ def test_the_action_is_called_with_inputs_that_it_has() -> None:
 
 
 def test_scripts_and_shell_blocks_parse() -> None:
-    texts = [path.read_text() for path in (ROOT / "ci").glob("*.sh")]
+    texts = [path.read_text() for folder in ("ci", "scripts") for path in (ROOT / folder).glob("*.sh")]
+    flows = [as_workflow((ROOT / name).read_text()) for name in WORKFLOWS]
+    texts += [step["run"] for flow in flows for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
     texts += [step["run"] for step in steps_of_documentation() if "run" in step]
     texts += re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
     assert len(texts) > 6

@@ -67,6 +67,11 @@ def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, opti
             " name none.",
         ),
         ("snapshot --imges", "No such option: --imges. Did you mean --images, an option of snapshot save?"),
+        (
+            "snapshot diff a b",
+            "No such command 'diff': kwhatif compare OLD NEW says what differs between two dumps, kwhatif gate what a"
+            " manifest changes.",
+        ),
         ("shedule", "No such command 'shedule'. Did you mean 'schedule', 'deschedule'?"),
     ],
 )

@@ -64,4 +64,4 @@ def test_the_library_has_the_same(tmp_path: Path) -> None:
     assert any("nodeselector" in caveat for caveat in kwhatif.schedule(session, path, validation="warn").caveats)
     assert kwhatif.gate(session, path, validation="ignore").problems == ()
     with pytest.raises(ValueError, match="neither strict"):
-        kwhatif.schedule(session, path, validation="lax")  # type: ignore[arg-type]
+        kwhatif.schedule(session, path, validation="lax")

@@ -24,6 +24,7 @@ from kwhatif.sources.saving.save import Moment, Saved, saved_objects
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
+from tests.examples import slow_but_each
 from tests.old_names import OldNames, renamed
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ Json = dict[str, Any]
 EVERY = 3
 
 
-def each(cases: list[Path]) -> pytest.MarkDecorator:
+def each(cases: list[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: f"{case.parent.name}/{case.name}")
 
 
@@ -98,7 +99,7 @@ def decisions(source: Collected, case: Path, keys: list[str]) -> list[Json]:
 CEL = re.compile(r"(?<=CEL runtime error: )[^\"]*(?:\\.[^\"]*)*")
 
 
-@each(CASES)
+@each(slow_but_each(CASES, EVERY))
 def test_an_anonymized_snapshot_gives_the_decisions_of_its_source(case: Path, tmp_path: Path) -> None:
     """Byte for byte, under the old names; a configuration has to be renamed with the cluster."""
     source, keys = with_candidate(case)

@@ -92,6 +92,10 @@ class Stage(NamedTuple):
                 return self._must("delete", "node", value, "--wait=false")
             case "apply":
                 return self._must("apply", "-f", "-", given="\n".join(map(json.dumps, value)))
+            case "applyServerSide":
+                manager = f"--field-manager={value.get('manager', 'kubectl')}"
+                given = "\n".join(map(json.dumps, value["objects"]))
+                return self._must("apply", "--server-side", manager, "-f", "-", given=given)
             case "drain":
                 return self.kubectl.run(*_drain(value))
             case _:

@@ -12,7 +12,7 @@ from tests.hostile.layout import Files
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 #: How many nodes a step adds.
 _COUNT = re.compile(r"\bcount\"?: *(\d{1,6})\b")
-#: Answers about that many nodes are quick.
+#: Answers about that many nodes, or new pods, are quick.
 _HANDFUL = 200
 #: Exit codes of answers, and of refusals.
 _ANSWERS, _REFUSALS = (0, 1), (2, 3, 4)
@@ -26,7 +26,7 @@ def faults(command: Sequence[str], files: Files, answer: Answer) -> Iterator[str
     if answer.code == 70 or "Traceback" in answer.stderr:
         yield "crash"
         return
-    if answer.seconds > SLOW * max(1, _added(files) / _HANDFUL):
+    if answer.seconds > SLOW * max(1, (_added(files) + _target(command)) / _HANDFUL):
         yield "slow"
     if answer.code not in _ANSWERS + _REFUSALS:
         yield f"exit code {answer.code}"
@@ -39,6 +39,12 @@ def _added(files: Files) -> int:
     """How many nodes scenarios and edits add: with a thousand more, it is not a handful any longer."""
     texts = [text.decode(errors="replace") for name, text in files.items() if name.startswith(("scenario", "edits"))]
     return sum(int(count) for text in texts for count in _COUNT.findall(text))
+
+
+def _target(command: Sequence[str]) -> int:
+    """How many pods `capacity` is asked for: with a claim of a device each, it tries each of them by itself."""
+    after = command[command.index("--target") + 1 :] if "--target" in command else ()
+    return int(after[0]) if after and after[0].isdecimal() else 0
 
 
 def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:

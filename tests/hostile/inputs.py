@@ -118,7 +118,7 @@ def _manifests() -> list[Object]:
     found: list[Object] = []
     for path in sorted((ROOT / "fixtures" / "gate").rglob("*.yaml")):
         if path.parent.name not in ("broken", "charts") and path.name not in ("kwhatif.yaml", "wrong-policy.yaml"):
-            documents = yaml.safe_load_all(path.read_text())
+            documents = yaml.load_all(path.read_bytes(), yaml.CSafeLoader)
             found += [
                 document for document in documents if document and "metadata" in document
             ]  # no edits, no policies

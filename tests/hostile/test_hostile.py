@@ -10,7 +10,7 @@ import pytest
 from tests.hostile.__main__ import Batch, own_worker, try_batch
 
 #: In parts, so that processes can share them.
-CASES, PARTS = 300, 4
+CASES, PARTS = 160, 4
 
 
 def todays_seed() -> int:

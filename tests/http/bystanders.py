@@ -73,7 +73,7 @@ def demo() -> list[Json]:
     """The demo with pods that wait, what Events say of them, and the bystanders."""
     objects = [*BYSTANDERS]
     for name in ("cluster", "pending", "events"):
-        for document in yaml.safe_load_all((DEMO / f"{name}.yaml").read_text()):
+        for document in yaml.load_all((DEMO / f"{name}.yaml").read_bytes(), yaml.CSafeLoader):
             objects += document["items"] if document["kind"] == "List" else [document]
     return objects
 

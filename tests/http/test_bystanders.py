@@ -12,9 +12,8 @@ import pytest
 
 import kwhatif
 from kwhatif.sources.decoding import asked, bystanders
-from kwhatif.sources.dumps.gangs import _KINDS as GROUPS
-from kwhatif.sources.dumps.left_out import _ADMISSION
-from kwhatif.sources.dumps.unread import AUTOSCALING, CUT, FAILED, FORBIDDEN
+from kwhatif.sources.dumps.left_out import _ADMISSION, AUTOSCALING, CUT, FAILED, FORBIDDEN
+from kwhatif.sources.dumps.left_out import _KINDS as GROUPS
 from kwhatif.sources.live import lists, read, request
 from tests.cli.running import run
 from tests.http.bystanders import BYSTANDERS, demo, event, serve_objects, write_dump

@@ -23,7 +23,7 @@ from urllib3.exceptions import NewConnectionError, SSLError
 
 import kwhatif
 from kwhatif.sources.decoding.kinds import ESSENTIAL, RESOURCES
-from kwhatif.sources.live import LiveOptions, bounds, lists, read, request
+from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig, kubeconfig_writer
@@ -391,7 +391,7 @@ def test_what_has_no_end_is_an_error(
 
 
 def test_a_list_may_only_be_so_long(api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "MAX_PAGES", 1)
+    monkeypatch.setattr(lists, "MAX_PAGES", 1)
     assert "the list is longer than 1 pages or 4 GiB" in error(kubeconfig)
 
 

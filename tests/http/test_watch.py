@@ -362,3 +362,22 @@ def test_groups_that_come_prove_that_gates_are_on(
         api.change(f"/apis/{group}/podgroups", obj)
         until(live, lambda: not live.behind and bool(live.session.scheduler.feature_gates))
         assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
+
+
+def test_groups_of_other_schedulers_are_gangs_at_every_moment(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
+    options = LiveOptions.of(kubeconfig=kubeconfig())
+    with LiveCluster(options, {"treat_as_gang": True}, patience=HASTY) as live:
+        live.settle()
+        for number, name in enumerate(("a", "b"), 1):
+            pod = a_pod(name, schedulerName="volcano")
+            pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "train"}
+            live.answered(kwhatif.preempt(live.session))
+            api.change(PODS, pod)
+            until(live, has(live, name))
+            report = kwhatif.preempt(live.session)
+            assert report.pod_groups is not None
+            assert [(row.group, row.pods) for row in report.pod_groups.groups] == [("default/volcano-train", number)]
+        assert report == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig(), treat_as_gang=True))

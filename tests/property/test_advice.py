@@ -30,7 +30,7 @@ def _outcomes(folders: Sequence[Path]) -> list[str]:
 
 def _case(path: Path) -> Case:
     """A conformance case."""
-    documents = [each for each in yaml.safe_load_all((path.parent / "cluster.yaml").read_text()) if each]
+    documents = [each for each in yaml.load_all((path.parent / "cluster.yaml").read_bytes(), yaml.CSafeLoader) if each]
     items = [item for each in documents for item in (each["items"] if each["kind"] == "List" else [each])]
     config = path.parent / "config.yaml"
     read = yaml.safe_load(config.read_text()) if config.exists() else None

@@ -22,16 +22,18 @@ from kwhatif.kube.model.bystanders import (
 )
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.container import Container
-from kwhatif.kube.model.job import CronJob, CronJobSpec, Job, JobSpec
 from kwhatif.kube.model.meta import ApiObject, LabelSelector
 from kwhatif.kube.model.node import Node, NodeCondition
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import (
+from kwhatif.kube.model.pod import (
     ContainerState,
     ContainerStateWaiting,
     ContainerStatus,
+    Pod,
     PodCondition,
+    PodMeta,
+    PodSpec,
     PodStatus,
+    PodTemplateSpec,
 )
 from kwhatif.kube.model.policy import (
     LimitRange,
@@ -43,9 +45,8 @@ from kwhatif.kube.model.policy import (
     RuntimeClassOverhead,
 )
 from kwhatif.kube.model.resource import ResourceClaimTemplate
-from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec
-from kwhatif.questions.again.concern import Concern
-from kwhatif.questions.again.sight import sight_of
+from kwhatif.kube.model.workload import CronJob, CronJobSpec, DaemonSet, DaemonSetSpec, Job, JobSpec
+from kwhatif.questions.again.concern import Concern, sight_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report

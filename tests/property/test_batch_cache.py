@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from kwhatif.kube.model.node import Node, Taint
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt

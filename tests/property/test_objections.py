@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.scheduler.framework.attempt import Objections
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.objections import Objections
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo

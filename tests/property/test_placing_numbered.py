@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.kube.model.storage import ClaimVolumeSource
 from kwhatif.scheduler.batch import cache
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER

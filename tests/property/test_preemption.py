@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.preemption_rows import preemption_row
+from kwhatif.questions.decisions.decide import preemption_row
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.preemption.candidate import Preemption

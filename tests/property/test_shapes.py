@@ -24,8 +24,8 @@ from kwhatif.scheduler.plugins.node_name import NodeName
 from kwhatif.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kwhatif.scheduler.plugins.taint_toleration import TaintToleration
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 

@@ -15,7 +15,7 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
-from kwhatif.state.node_tree import zone_of
+from kwhatif.state.nodes import zone_of
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.examples import examples

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from tests.soak import soak
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow() -> None:
     gc.freeze()  # what other tests have left is not looked through each time
     try:

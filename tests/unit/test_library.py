@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -103,7 +105,7 @@ def test_whatever_holds_a_pod_can_be_given(name: str, cluster: kwhatif.Session, 
 
 
 def test_a_cluster_of_objects_is_the_cluster_of_the_file(expected: dict[str, Any]) -> None:
-    documents = list(yaml.safe_load_all(DUMP.read_text()))
+    documents = list(yaml.load_all(DUMP.read_bytes(), yaml.CSafeLoader))
     objects = [item for document in documents for item in document.get("items", [document])]
     session = kwhatif.load(objects[:5], *objects[5:7], kwhatif.text(yaml.safe_dump_all(objects[7:]), "rest"), now=NOW)
     made = answer(kwhatif.schedule(session, POD))
@@ -272,3 +274,41 @@ def test_importing_costs_next_to_nothing() -> None:
     ours = [name for name in json.loads(made) if name.startswith("kwhatif")]
     assert ours == ["kwhatif", "kwhatif._version"]
     assert not {"msgspec", "yaml", "rich", "typer", "kubernetes"} & set(json.loads(made))
+
+
+def test_rows_are_those_that_answer(cluster: kwhatif.Session) -> None:
+    report = kwhatif.schedule(cluster, POD)
+    assert report.rows() == list(report.decisions)
+    assert report.rows("decisions.rejected") == list(report.decisions[0].rejected)
+    assert report.rows("story.events") == []
+    assert kwhatif.pending(cluster).rows() == []
+    for part, message in (("nonsense", "there is no 'nonsense'; there are"), ("command", "is not made of rows")):
+        with pytest.raises(ValueError, match=message):
+            report.rows(part)
+
+
+def test_a_frame_has_a_column_for_each_field(cluster: kwhatif.Session) -> None:
+    report = kwhatif.preempt(cluster, POD)
+    frame = report.frame()
+    assert list(frame["pod"]) == ["default/asker"]
+    assert list(frame["preemption.node"]) == ["general-b2"]
+    rejected = report.frame("decisions.rejected")
+    assert list(rejected.columns[:2]) == ["pod", "node"]
+    assert set(rejected["pod"]) == {"default/asker"}
+    assert list(rejected["node"]) == [row.node for row in report.decisions[0].rejected]
+
+
+def test_without_pandas_a_frame_says_what_to_install(cluster: kwhatif.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'kwhatif\[pandas\]'"):
+        kwhatif.schedule(cluster, POD).frame()
+
+
+def test_a_notebook_shows_the_page_in_a_frame(cluster: kwhatif.Session) -> None:
+    report = kwhatif.schedule(cluster, POD)
+    shown = report._repr_html_()
+    assert shown is not None
+    (page,) = re.findall(r'^<iframe srcdoc="([^"]*)" [^>]*></iframe>$', shown)
+    assert html.unescape(page) == kwhatif.html(report)
+    assert kwhatif.compare(report, report)._repr_html_() is not None
+    assert repr(cluster).endswith("cluster.yaml: 12 nodes, 49 pods>")

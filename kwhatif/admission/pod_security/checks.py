@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from kwhatif.kube.matching.labels import quoted
-from kwhatif.kube.model.container import Container, Probe
+from kwhatif.kube.model.container import (
+    Container,
+    LifecycleHandler,
+    PodSecurityContext,
+    Probe,
+    SecurityContext,
+    SecurityProfile,
+)
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.security import LifecycleHandler, PodSecurityContext, SecurityContext, SecurityProfile
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 #: The parts of a message that say what has set a value: the pod, or containers.
 _POD = "pod"
@@ -20,14 +26,6 @@ _POD = "pod"
 def containers_of(pod: Pod) -> tuple[Container, ...]:
     """Init containers first (`visitContainers`). Ephemeral containers are added later, by a separate request."""
     return (*pod.spec.init_containers, *pod.spec.containers)
-
-
-def _of_pod(pod: Pod) -> PodSecurityContext:
-    return pod.spec.security_context
-
-
-def _context(container: Container) -> SecurityContext:
-    return container.security_context
 
 
 def _names(pod: Pod, is_bad: Callable[[Container], bool]) -> list[str]:
@@ -58,10 +56,10 @@ def app_armor(pod: Pod) -> str:
     def is_bad(profile: SecurityProfile | None) -> bool:
         return profile is not None and profile.type not in ("RuntimeDefault", "Localhost")
 
-    own = _of_pod(pod).app_armor_profile
-    bad = [each for each in containers_of(pod) if is_bad(_context(each).app_armor_profile)]
+    own = pod.spec.security_context.app_armor_profile
+    bad = [each for each in containers_of(pod) if is_bad(each.security_context.app_armor_profile)]
     values = {own.type} if own is not None and is_bad(own) else set[str]()
-    values |= {profile.type for each in bad if (profile := _context(each).app_armor_profile) is not None}
+    values |= {profile.type for each in bad if (profile := each.security_context.app_armor_profile) is not None}
     noted = sorted(
         f"{key}={quoted(value)}"
         for key, value in pod.metadata.annotations.profiles.items()
@@ -108,7 +106,7 @@ _DEFAULT_CAPABILITIES = frozenset(
 
 
 def _added(container: Container) -> tuple[str, ...]:
-    capabilities = _context(container).capabilities
+    capabilities = container.security_context.capabilities
     return () if capabilities is None else capabilities.add
 
 
@@ -178,14 +176,14 @@ def _hosts(container: Container) -> Iterator[str]:
 
 def privileged(pod: Pod) -> str:
     """Privileged containers."""
-    bad = _names(pod, lambda each: _context(each).privileged is True)
+    bad = _names(pod, lambda each: each.security_context.privileged is True)
     return f"privileged ({_listed('container', bad)} must not set securityContext.privileged=true)" if bad else ""
 
 
 def proc_mount(pod: Pod) -> str:
     """An unmasked /proc."""
-    found = {each.name: _context(each).proc_mount for each in containers_of(pod)}
-    bad = _names(pod, lambda each: _context(each).proc_mount not in ("", "Default"))
+    found = {each.name: each.security_context.proc_mount for each in containers_of(pod)}
+    bad = _names(pod, lambda each: each.security_context.proc_mount not in ("", "Default"))
     if not bad:
         return ""
     types = _quoted(sorted({found[name] for name in bad}))
@@ -197,8 +195,8 @@ def se_linux_options(*types: str) -> Callable[[Pod], str]:
     allowed = ("", *types)
 
     def check(pod: Pod) -> str:
-        own = _of_pod(pod).se_linux_options
-        found = [(_POD, own), *((each.name, _context(each).se_linux_options) for each in containers_of(pod))]
+        own = pod.spec.security_context.se_linux_options
+        found = [(_POD, own), *((each.name, each.security_context.se_linux_options) for each in containers_of(pod))]
         bad = [
             (place, options)
             for place, (_, options) in enumerate(found)
@@ -237,8 +235,8 @@ def _is_seccomp(profile: SecurityProfile) -> bool:
 
 def seccomp(pod: Pod) -> str:
     """Profiles other than the runtime's default or a local one."""
-    own = _of_pod(pod).seccomp_profile
-    profiles = {each.name: _context(each).seccomp_profile for each in containers_of(pod)}
+    own = pod.spec.security_context.seccomp_profile
+    profiles = {each.name: each.security_context.seccomp_profile for each in containers_of(pod)}
     bad = {name: profile for name, profile in profiles.items() if profile is not None and not _is_seccomp(profile)}
     is_own_bad = own is not None and not _is_seccomp(own)
     if not (bad or is_own_bad):
@@ -272,7 +270,7 @@ def sysctls(allowed: Collection[str]) -> Callable[[Pod], str]:
     """Kernel settings other than the allowed ones."""
 
     def check(pod: Pod) -> str:
-        found = [each.name for each in _of_pod(pod).sysctls if each.name not in allowed]
+        found = [each.name for each in pod.spec.security_context.sysctls if each.name not in allowed]
         return f"forbidden sysctls ({', '.join(found)})" if found else ""
 
     return check
@@ -284,7 +282,9 @@ def host_process(pod: Pod) -> str:
     def is_bad(context: PodSecurityContext | SecurityContext) -> bool:
         return context.windows_options is not None and context.windows_options.host_process is True
 
-    setters = _setters(pod=is_bad(_of_pod(pod)), containers=_names(pod, lambda each: is_bad(_context(each))))
+    setters = _setters(
+        pod=is_bad(pod.spec.security_context), containers=_names(pod, lambda each: is_bad(each.security_context))
+    )
     return f"hostProcess ({setters} must not set securityContext.windowsOptions.hostProcess=true)" if setters else ""
 
 
@@ -293,7 +293,7 @@ def host_process(pod: Pod) -> str:
 
 def privilege_escalation(pod: Pod) -> str:
     """Containers that do not forbid privilege escalation."""
-    bad = _names(pod, lambda each: _context(each).allow_privilege_escalation is not False)
+    bad = _names(pod, lambda each: each.security_context.allow_privilege_escalation is not False)
     if not bad:
         return ""
     detail = f"{_listed('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
@@ -304,7 +304,7 @@ def few_capabilities(pod: Pod) -> str:
     """Containers that do not drop all capabilities, or add any except NET_BIND_SERVICE."""
 
     def keeps(container: Container) -> bool:
-        capabilities = _context(container).capabilities
+        capabilities = container.security_context.capabilities
         return capabilities is None or "ALL" not in capabilities.drop
 
     bad = _names(pod, keeps)
@@ -356,11 +356,11 @@ def volume_types(pod: Pod) -> str:
 
 def non_root(pod: Pod) -> str:
     """Containers that may run as root."""
-    own = _of_pod(pod).run_as_non_root
-    explicit = _names(pod, lambda each: _context(each).run_as_non_root is False)
+    own = pod.spec.security_context.run_as_non_root
+    explicit = _names(pod, lambda each: each.security_context.run_as_non_root is False)
     if setters := _setters(pod=own is False, containers=explicit):
         return f"runAsNonRoot != true ({setters} must not set securityContext.runAsNonRoot=false)"
-    implicit = _names(pod, lambda each: _context(each).run_as_non_root is None) if own is not True else []
+    implicit = _names(pod, lambda each: each.security_context.run_as_non_root is None) if own is not True else []
     if not implicit:
         return ""
     return f"runAsNonRoot != true (pod or {_listed('container', implicit)} must set securityContext.runAsNonRoot=true)"
@@ -368,17 +368,17 @@ def non_root(pod: Pod) -> str:
 
 def root_user(pod: Pod) -> str:
     """Pods or containers with `runAsUser: 0`."""
-    explicit = _names(pod, lambda each: _context(each).run_as_user == 0)
-    setters = _setters(pod=_of_pod(pod).run_as_user == 0, containers=explicit)
+    explicit = _names(pod, lambda each: each.security_context.run_as_user == 0)
+    setters = _setters(pod=pod.spec.security_context.run_as_user == 0, containers=explicit)
     return f"runAsUser=0 ({setters} must not set runAsUser=0)" if setters else ""
 
 
 def seccomp_is_set(pod: Pod) -> str:
     """Pods and containers without a seccomp profile."""
     forbidden = seccomp(pod)
-    if forbidden or _of_pod(pod).seccomp_profile is not None:
+    if forbidden or pod.spec.security_context.seccomp_profile is not None:
         return forbidden
-    implicit = _names(pod, lambda each: _context(each).seccomp_profile is None)
+    implicit = _names(pod, lambda each: each.security_context.seccomp_profile is None)
     if not implicit:
         return ""
     must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'

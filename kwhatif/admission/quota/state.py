@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, forbidden
 from kwhatif.admission.quota.scopes import in_scope
-from kwhatif.admission.validation.resources import is_native_resource
+from kwhatif.admission.validation.containers import is_native_resource
 from kwhatif.kube.gates import BASE_RESIZES
 from kwhatif.kube.matching.requests import (
     CPU,

@@ -55,6 +55,10 @@ class FieldErrors:
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         self._add((path, f"Invalid value: {text}: {detail}" if detail else f"Invalid value: {text}"))
 
+    def conflict(self, path: str, detail: str) -> None:
+        """An object whose fields conflict, without its value (`field.OmitValueType`)."""
+        self._add((path, f"Invalid value: {detail}"))
+
     def required(self, path: str, detail: str = "") -> None:
         """A missing value."""
         self._add(field_errors.required(path, detail))
@@ -72,7 +76,7 @@ class FieldErrors:
         """A value that is not allowed with other fields."""
         self._add(field_errors.forbidden(path, detail))
 
-    def duplicate(self, path: str, value: str) -> None:
+    def duplicate(self, path: str, value: str | int) -> None:
         """A value that must be unique."""
         self._add(field_errors.duplicate(path, value))
 

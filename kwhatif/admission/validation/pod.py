@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.validation.containers import validate_containers, validate_host_network
+from kwhatif.admission.validation.containers import (
+    validate_containers,
+    validate_host_network,
+    validate_overhead,
+    validate_pod_resources,
+)
 from kwhatif.admission.validation.errors import POSITIVE, FieldErrors, Rule
-from kwhatif.admission.validation.resources import validate_overhead, validate_pod_resources
 from kwhatif.admission.validation.selectors import (
     NOT_AN_OPERATOR,
     validate_label_keys,
@@ -22,7 +26,7 @@ from kwhatif.kube.matching.label_syntax import (
     label_key_errors,
     label_value_errors,
 )
-from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.matching.node_affinity import NAME_FIELD
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kwhatif.kube.model.affinity import (
     Affinity,
@@ -35,7 +39,7 @@ from kwhatif.kube.model.affinity import (
 )
 from kwhatif.kube.model.meta import ObjectMeta, Requirement
 from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 
 # Node affinity and inter-pod affinity (`validateAffinity`).
 

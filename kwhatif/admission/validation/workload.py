@@ -1,7 +1,8 @@
 """Validation of workloads: numbers, selector, template, strategy.
 
-(`pkg/apis/apps/validation/validation.go`, `pkg/apis/batch/validation/validation.go`.) Fields that the model does not
-have are left out, such as schedules, deadlines and policies of Jobs.
+(`pkg/apis/apps/validation/validation.go`.) Fields that the model does not have are left out.
+
+Fields of workloads that cannot be changed (`ValidateDeploymentUpdate` and similar).
 """
 
 from __future__ import annotations
@@ -11,25 +12,30 @@ import re
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.pod_defaults import default_template
+from kwhatif.admission.pod_defaults import default_claim_spec, default_template
 from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.validation.job import validate_cron_job, validate_job
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
 from kwhatif.admission.validation.selectors import as_json, validate_selector
 from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.kube.model.job import CronJob, Job, JobSpec
 from kwhatif.kube.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import PodTemplateSpec
-from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.quantity import amounts
+from kwhatif.kube.model.storage import ClaimTemplate, ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
+    Job,
+    JobSpec,
     ReplicaSet,
     ReplicationController,
     RollingUpdate,
     StatefulSet,
     UpdateStrategy,
     Workload,
+    completions_of,
 )
 
 # Update strategies of Deployments and DaemonSets (`ValidateDeploymentStrategy`, `ValidateDaemonSetUpdateStrategy`).
@@ -104,10 +110,6 @@ def _number(bound: Bound) -> int:
 
 _ALWAYS = "Always"
 _POLICIES = ("OrderedReady", "Parallel")
-_INDEXED = "Indexed"
-_MODES = ("NonIndexed", _INDEXED)
-#: The longest name of a CronJob: its Jobs append their start time to it.
-_MAX_CRON_JOB_NAME = 52
 
 
 def validate_workload(workload: Workload) -> Denied | None:
@@ -142,12 +144,9 @@ def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
         case DaemonSet():
             _validate_daemon_set(workload, errors)
         case Job():
-            _validate_job(workload, errors)
+            validate_job(workload, errors)
         case CronJob():
-            name = workload.metadata.name
-            _validate_job_spec(workload.spec.job_template.spec, errors.within("spec.jobTemplate.spec"))
-            if len(name) > _MAX_CRON_JOB_NAME:
-                errors.invalid("metadata.name", name, f"must be no more than {_MAX_CRON_JOB_NAME} characters")
+            validate_cron_job(workload, errors)
 
 
 # --- kinds -------------------------------------------------------------------------------------------
@@ -207,33 +206,6 @@ def _validate_daemon_set(workload: DaemonSet, errors: FieldErrors) -> None:
     validate_template(default_template(template), "spec.template", errors)
     _validate_forever(template, "DaemonSet", errors)
     validate_daemon_set_strategy(spec.update_strategy, errors)
-
-
-def _validate_job(workload: Job, errors: FieldErrors) -> None:
-    spec = workload.spec
-    if spec.completions is None and spec.parallelism is None:
-        spec = replace(spec, completions=1)  # the default of a Job, but not of a template of Jobs
-    _validate_job_spec(spec, errors.within("spec"))
-    if spec.completion_mode == _INDEXED and spec.completions is not None and spec.completions > 0:
-        name = workload.metadata.name
-        last = f"{name}-{spec.completions - 1}"
-        if dns_label_errors(last):
-            errors.invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {last}")
-
-
-def _validate_job_spec(spec: JobSpec, errors: FieldErrors) -> None:
-    _validate_count("parallelism", spec.parallelism, errors)
-    _validate_count("completions", spec.completions, errors)
-    if spec.completion_mode is not None:
-        errors.supported("completionMode", spec.completion_mode, _MODES)
-    if spec.completion_mode == _INDEXED and spec.completions is None:
-        errors.required("completions", "when completion mode is Indexed")
-    template = default_template(spec.template or PodTemplateSpec())
-    validate_template(template, "template", errors)
-    if template.spec.restart_policy == _ALWAYS:
-        errors.required("template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-    else:
-        errors.supported("template.spec.restartPolicy", template.spec.restart_policy, ("OnFailure", "Never"))
 
 
 # --- parts -------------------------------------------------------------------------------------------
@@ -296,3 +268,57 @@ def _validate_forever(template: PodTemplateSpec, kind: str, errors: FieldErrors)
     if template.spec.active_deadline_seconds is not None:
         here = "spec.template.spec.activeDeadlineSeconds"
         errors.forbidden(here, f"activeDeadlineSeconds in {kind} is not Supported")
+
+
+_IMMUTABLE = "field is immutable"
+_NOT_INDEXED, _INDEXED = "NonIndexed", "Indexed"
+_OTHER_FIELDS = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',"
+    " 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+def validate_workload_update(new: Workload, known: Workload) -> Denied | None:
+    """The API server's rejection of a change; None if it is valid. `update_job` checks a Job's template."""
+    errors = FieldErrors()
+    if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
+        _unchanged_selector(new.spec.selector, known.spec.selector, errors)
+    validate_workload_spec(new, errors)
+    match new, known:
+        case Deployment() | ReplicaSet(), Deployment() | ReplicaSet():
+            _unchanged_selector(new.spec.selector, known.spec.selector, errors)
+        case StatefulSet(), StatefulSet():
+            if _identity(new) != _identity(known):
+                errors.forbidden("spec", _OTHER_FIELDS)
+        case Job(), Job():
+            _unchanged_completions(new.spec, known.spec, errors)
+    return errors.refusal(new)
+
+
+def _unchanged_selector(new: LabelSelector | None, known: LabelSelector | None, errors: FieldErrors) -> None:
+    if known is not None and new != known:
+        errors.invalid_object("spec.selector", as_json(new), _IMMUTABLE)
+
+
+def _identity(workload: StatefulSet) -> tuple[object, ...]:
+    """The fields that identify pods and claims."""
+    spec = workload.spec
+    policy = spec.pod_management_policy or "OrderedReady"
+    return spec.selector, spec.service_name, policy, tuple(map(_claim, spec.volume_claim_templates))
+
+
+def _claim(template: ClaimTemplate) -> tuple[object, ...]:
+    spec = default_claim_spec(template.spec)
+    requests = {name: str(amount) for name, amount in amounts(spec.resources.requests).items()}
+    return template.metadata, replace(spec, resources=replace(spec.resources, requests=requests))
+
+
+def _unchanged_completions(new: JobSpec, known: JobSpec, errors: FieldErrors) -> None:
+    mode = new.completion_mode or _NOT_INDEXED
+    before, after = completions_of(known), completions_of(new)
+    if mode != _INDEXED and after != before:
+        errors.invalid_object("spec.completions", after, _IMMUTABLE)
+    elif after is not None and after not in (before, 1 if new.parallelism is None else new.parallelism):
+        errors.invalid_object("spec.completions", after, "can only be modified in tandem with spec.parallelism")
+    if mode != (known.completion_mode or _NOT_INDEXED):
+        errors.invalid_object("spec.completionMode", mode, _IMMUTABLE)

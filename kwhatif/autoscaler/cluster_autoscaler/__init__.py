@@ -9,7 +9,7 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Autoscaler, RefusedPod, ScalingPlan, ScalingRound
+from kwhatif.autoscaler.answer import Autoscaler, IgnoredPod, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
@@ -32,6 +32,9 @@ from kwhatif.kube.model.meta import parse_time
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
+
+#: Why no node comes for a pod yet (`filterOutYoungPods`).
+_YOUNG = "at {at} it has not waited for longer than new-pod-scale-up-delay, or its annotation, says"
 
 
 def scale_up(
@@ -60,14 +63,15 @@ def scale_up(
     upcoming(settings, snapshot, templates, unready, now)
     batch = pods_to_help(snapshot, state, flags, now)
     ready = len(state.nodes) - len(unready)
+    ignored = tuple(IgnoredPod(pod=shown(pod), reason=_YOUNG.format(at=at)) for pod in batch.young)
     if not batch.pods or not (ready or flags.scale_up_from_zero):
-        return ScalingRound(), said
+        return ScalingRound(ignored=ignored), said
     if 0 < flags.max_nodes_total <= ready:
         message = f"max total nodes in cluster reached: {flags.max_nodes_total}"
         refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in batch.pods)
-        return ScalingRound(refused=refused), said
+        return ScalingRound(refused=refused, ignored=ignored), said
     found = ScaleUp(snapshot, settings, templates, batch.pods, unready).run()
-    return found.round, (*said, *_of_choice(settings, found))
+    return replace(found.round, ignored=ignored), (*said, *_of_choice(settings, found))
 
 
 class ClusterAutoscaler(msgspec.Struct, frozen=True):

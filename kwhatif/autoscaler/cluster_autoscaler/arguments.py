@@ -18,34 +18,9 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import (
 )
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NodeGroup, NodeGroups
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.workloads.applied_template import template_of
-
-_PROGRAM = "cluster-autoscaler"
-
-
-class _Container(Model):
-    image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-
-    @property
-    def is_autoscaler(self) -> bool:
-        """Whether the command, or else the image, is called so."""
-        program = self.command[0] if self.command else re.split("[:@]", self.image.rpartition("/")[2])[0]
-        return program.rpartition("/")[2] == _PROGRAM
-
-
-class _Spec(Model):
-    containers: tuple[_Container, ...] = ()
-
-
-class _Template(Model):
-    spec: _Spec = _Spec()
-
-
-_TEMPLATE = msgspec.json.Decoder(_Template)
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,19 +75,13 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:
-    """Those of the first workload that runs the autoscaler; None: there is none, or its template is not known whole."""
-    for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet):
-        for key, workload in sorted(cluster.all(kind).items()):
-            template = template_of(workload)
-            if template is None or template.text is None or _PROGRAM not in template.text.json:
-                continue
-            try:
-                containers = _TEMPLATE.decode(template.text.json).spec.containers
-            except msgspec.DecodeError:
-                continue
-            found = next((each for each in containers if each.is_autoscaler), None)
-            if found is not None:
-                return _read(f"{kind.__name__} {key}", (*found.command[1:], *found.args))
+    """Those of the first workload that runs the autoscaler, or else pod; None: there is none."""
+    for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod):
+        for key, obj in sorted(cluster.all(kind).items()):
+            template = obj if isinstance(obj, Pod) else template_of(obj)
+            arguments = None if template is None else template.metadata.annotations.autoscaler_arguments
+            if arguments is not None:
+                return _read(f"{kind.__name__} {key}", arguments)
     return None
 
 
@@ -149,6 +118,11 @@ def _read(source: str, texts: Sequence[str]) -> Arguments:
         unmodelled=(*unmodelled({**single, **switches}), *wrong),
         bounds=tuple(bounds),
     )
+
+
+def without_unknown(texts: Sequence[str]) -> tuple[str, ...]:
+    """The arguments without the values of flags that there are not: they may hold anything."""
+    return tuple(f"--{name}={value}" if known_flag(name) else f"--{name}" for name, value in _pairs(texts))
 
 
 def _pairs(texts: Iterable[str]) -> Iterator[tuple[str, str]]:

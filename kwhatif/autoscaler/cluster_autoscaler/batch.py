@@ -39,6 +39,8 @@ class Batch(NamedTuple):
 
     pods: Sequence[PodInfo]
     fitting: Mapping[str, str]
+    #: Those that have not waited for long enough.
+    young: Sequence[PodInfo]
 
 
 def snapshot_of(state: State, profile: Profile, flags: Flags, *, expendable: bool = False) -> Snapshot:
@@ -84,8 +86,10 @@ def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Ba
     waiting += _drained(state, now)
     go_sort(waiting, lambda one, other: one.priority > other.priority)
     fitting = _fitting(snapshot, waiting)
-    left = (info for info in waiting if info.key not in fitting and not is_daemon(info.pod))
-    return Batch([info for info in left if not is_young(info.pod, flags.new_pod_scale_up_delay, now)], fitting)
+    left = [info for info in waiting if info.key not in fitting and not is_daemon(info.pod)]
+    young = [info for info in left if is_young(info.pod, flags.new_pod_scale_up_delay, now)]
+    keys = {info.key for info in young}
+    return Batch([info for info in left if info.key not in keys], fitting, young)
 
 
 def _counts(pod: Pod, flags: Flags) -> bool:

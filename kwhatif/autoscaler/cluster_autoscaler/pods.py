@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod, PodSpec, pod_condition
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 from kwhatif.state.pod_info import PodInfo
 
 #: So long after its grace period a pod that is being deleted counts as gone (`PodLongTerminatingExtraThreshold`).

@@ -10,7 +10,7 @@ from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, StateNode, World, is_true
 from kwhatif.autoscaler.karpenter.pods import is_daemon, is_disruptable, is_reschedulable
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL
-from kwhatif.controllers.cron import is_due
+from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.model.bystanders import DisruptionBudget, NodePool
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.duration import parse_duration

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from kwhatif.cel.library.function import Function
 from kwhatif.kube.matching.labels import parse_int64
-from kwhatif.kube.model.int64 import MAX_INT64, MAX_UINT64, fits
+from kwhatif.kube.model.quantity import MAX_INT64, MAX_UINT64, fits
 
 #: No uint64 has more than 20 digits, and Python refuses to parse thousands of them.
 _UINT = re.compile(r"(?=[0-9])0*+([0-9]{0,20})")

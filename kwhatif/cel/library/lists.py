@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from kwhatif.cel.library.function import Function
-from kwhatif.kube.model.int64 import MAX_UINT64, fits
+from kwhatif.kube.model.quantity import MAX_UINT64, fits
 
 
 def _check_comparable(values: list[Any]) -> None:

@@ -8,7 +8,7 @@ from ipaddress import IPv6Address, ip_address, ip_interface
 
 from kwhatif.cel.library.function import Function, accepts
 from kwhatif.cel.values import Address
-from kwhatif.kube.model.int64 import fits
+from kwhatif.kube.model.quantity import fits
 
 # Why a text is not an address or prefix, with Go's messages (`net/netip/netip.go`).
 

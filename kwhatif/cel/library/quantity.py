@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from kwhatif.cel.library.function import Function, accepts
-from kwhatif.kube.model.int64 import fits
-from kwhatif.kube.model.quantity import NANO, parse_quantity
+from kwhatif.kube.model.quantity import NANO, fits, parse_quantity
 
 
 def is_integer(nanos: int) -> bool:

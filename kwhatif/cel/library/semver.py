@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.cel.library.function import Function, accepts
 from kwhatif.cel.semver import Semver, numbers
-from kwhatif.kube.model.int64 import wrap
+from kwhatif.kube.model.quantity import wrap
 
 
 def parse(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002 - called by position, by CEL

@@ -13,8 +13,7 @@ import msgspec
 from kwhatif.descheduler.arguments import Namespaces
 from kwhatif.descheduler.attempt import NodeClassRow, NodeUse, ResourceUse, UtilizationClass
 from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
-from kwhatif.descheduler.ranking import sort_by_priority
-from kwhatif.descheduler.tolerance import untolerated
+from kwhatif.descheduler.pods import sort_by_priority, untolerated
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.node import Node

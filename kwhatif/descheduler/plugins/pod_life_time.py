@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from kwhatif.descheduler.arguments import PodConditionFilter, PodLifeTimeArgs
 from kwhatif.descheduler.attempt import LifeTime
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.pod_state import exit_codes, reasons
+from kwhatif.descheduler.pods import exit_codes, reasons
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, parse_time
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 
 _Test = Callable[[Pod], bool]
 

@@ -15,9 +15,8 @@ from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
 from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
-from kwhatif.descheduler.tolerance import keeps_away, untolerated
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import named
+from kwhatif.descheduler.pods import keeps_away, untolerated
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kwhatif.descheduler.arguments import RemoveFailedPodsArgs
 from kwhatif.descheduler.attempt import Failed
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.pod_state import exit_codes, reasons
+from kwhatif.descheduler.pods import exit_codes, reasons
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwhatif.descheduler.arguments import RemovePodsHavingTooManyRestartsArgs
 from kwhatif.descheduler.attempt import Restarts
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.pod_state import waiting_reasons
+from kwhatif.descheduler.pods import waiting_reasons
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.pod import Pod
 

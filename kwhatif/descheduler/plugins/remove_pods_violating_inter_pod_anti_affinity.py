@@ -8,7 +8,7 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingInterPodAntiAffinit
 from kwhatif.descheduler.attempt import BrokenAntiAffinity
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import AntiAffinity, required_terms
-from kwhatif.descheduler.ranking import sort_by_priority
+from kwhatif.descheduler.pods import sort_by_priority
 from kwhatif.kube.matching.labels import SelectorError
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node

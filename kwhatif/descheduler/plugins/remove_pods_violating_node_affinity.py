@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kwhatif.descheduler.arguments import RemovePodsViolatingNodeAffinityArgs
 from kwhatif.descheduler.attempt import BetterNode, BrokenNodeAffinity, Why
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import Term, TermError, named
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, Term, TermError, named
 from kwhatif.kube.model.affinity import NodeAffinity
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from kwhatif.descheduler.arguments import RemovePodsViolatingNodeTaintsArgs
 from kwhatif.descheduler.attempt import UntoleratedTaint
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.tolerance import untolerated
+from kwhatif.descheduler.pods import untolerated
 from kwhatif.kube.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kwhatif.kube.model.node import Taint
 from kwhatif.scheduler.framework.evidence import taint_text

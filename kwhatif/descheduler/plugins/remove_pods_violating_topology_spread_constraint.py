@@ -14,10 +14,9 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingTopologySpreadConst
 from kwhatif.descheduler.attempt import Skew
 from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
-from kwhatif.descheduler.tolerance import keeps_away, untolerated
+from kwhatif.descheduler.pods import keeps_away, untolerated
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
 from kwhatif.kube.model.affinity import TopologySpreadConstraint
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.go_sort import go_sort

@@ -10,23 +10,21 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.kube.model.disks import (
+from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.node import REGION, ZONE
+from kwhatif.kube.model.storage import (
     AWSElasticBlockStore,
     AzureDisk,
     AzureFile,
     CinderVolume,
     GCEPersistentDisk,
-    PortworxVolume,
-    VsphereVolume,
-)
-from kwhatif.kube.model.meta import Requirement
-from kwhatif.kube.model.node import REGION, ZONE
-from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeSpec,
+    PortworxVolume,
+    Volume,
     VolumeNodeAffinity,
+    VsphereVolume,
 )
-from kwhatif.kube.model.volume import Volume
 
 _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"

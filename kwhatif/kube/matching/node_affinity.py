@@ -1,20 +1,183 @@
-"""A pod's node selector and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`)."""
+"""A pod's node selector and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`).
+
+Node selectors, compiled (`staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
-from kwhatif.kube.matching.node_selector import (
-    Mismatch,
-    SelectedNode,
-    Term,
-    TermError,
-    any_matches,
-    compile_terms,
-    mismatch,
-)
-from kwhatif.kube.model.affinity import PreferredSchedulingTerm
+from kwhatif.kube.matching.labels import SelectorError, Test, compile_requirement, describe, quoted
+from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
+
+NAME_FIELD = "metadata.name"
+
+NameTest = Callable[[str], bool]
+T = TypeVar("T")
+
+
+class SelectedNode(Protocol):
+    """The part of a node that a node selector reads."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+
+
+class _Named(NamedTuple):
+    name: str
+    labels: Mapping[str, str]
+
+
+def named(node: Node) -> SelectedNode:
+    """Wrap a node object for selectors."""
+    return _Named(node.metadata.name, node.metadata.labels)
+
+
+class TermError(SelectorError):
+    """A term does not parse; upstream treats a required one as not matching, a preferred one as an error."""
+
+
+class Mismatch(NamedTuple):
+    """Why a node is not selected: the requirements that it fails, and its values of the keys that they read."""
+
+    terms: tuple[str, ...]
+    labels: dict[str, str | None]
+
+
+def _require_operator(requirement: Requirement, supported: Sequence[str], path: str) -> None:
+    if requirement.operator not in supported:
+        names = ", ".join(quoted(operator) for operator in supported)
+        problem = f"{path}operator: Unsupported value: {quoted(requirement.operator)}: supported values: {names}"
+        raise SelectorError([problem])
+
+
+def _expression(requirement: Requirement, path: str) -> Test:
+    _require_operator(requirement, ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), path)
+    return compile_requirement(requirement, path)
+
+
+def _field(requirement: Requirement, path: str) -> NameTest:
+    _require_operator(requirement, ("In", "NotIn"), path)
+    if len(requirement.values) != 1:
+        raise SelectorError([f"{path}values: Invalid value: {quoted(requirement.values)}: must have one element"])
+    # The name is the only field of nodes: any other is the empty string, as in upstream's field set.
+    is_name = requirement.key == NAME_FIELD
+    wanted = requirement.values[0]
+    if requirement.operator == "In":
+        return lambda name: (name if is_name else "") == wanted
+    return lambda name: (name if is_name else "") != wanted
+
+
+class Term:
+    """One compiled term: all expressions and fields must match; a term without any matches nothing."""
+
+    __slots__ = ("_expressions", "_fields", "keys", "reads_name")
+
+    def __init__(self, expressions: Sequence[Requirement], fields: Sequence[Requirement], path: str = "") -> None:
+        """Compile; `path` prefixes the fields in messages.
+
+        Raises:
+            TermError: an expression or a field is not valid.
+        """
+        problems: list[str] = []
+        self._expressions = _compile_all(expressions, _expression, f"{path}matchExpressions", problems)
+        self._fields = _compile_all(fields, _field, f"{path}matchFields", problems)
+        if problems:
+            raise TermError(problems)
+        #: The label keys that the result can depend on.
+        self.keys = frozenset(requirement.key for requirement in expressions)
+        self.reads_name = bool(fields)
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether the term selects a node with that name and these labels."""
+        for _, holds in self._expressions:
+            if not holds(labels):
+                return False
+        for _, holds_for in self._fields:
+            if not holds_for(name):
+                return False
+        return bool(self._expressions or self._fields)
+
+    def matches_labels(self, labels: Mapping[str, str]) -> bool:
+        """Whether the expressions match; fields count as matching, because volumes are checked without node names."""
+        for _, holds in self._expressions:
+            if not holds(labels):
+                return False
+        return bool(self._expressions or self._fields)
+
+    def failing(self, name: str, labels: Mapping[str, str]) -> list[Requirement]:
+        """The requirements that a node with that name and these labels does not meet."""
+        expressions = [requirement for requirement, holds in self._expressions if not holds(labels)]
+        return expressions + [requirement for requirement, holds in self._fields if not holds(name)]
+
+
+def _compile_all(
+    requirements: Sequence[Requirement],
+    compile_one: Callable[[Requirement, str], T],
+    path: str,
+    problems: list[str],
+) -> tuple[tuple[Requirement, T], ...]:
+    compiled = []
+    for index, requirement in enumerate(requirements):
+        try:
+            compiled.append((requirement, compile_one(requirement, f"{path}[{index}].")))
+        except SelectorError as error:
+            problems.extend(error.problems)
+    return tuple(compiled)
+
+
+def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
+    """The terms that parse; one that does not parse matches nothing and is left out (upstream ignores the error)."""
+    compiled = []
+    for term in terms:
+        try:
+            compiled.append(Term(term.match_expressions, term.match_fields))
+        except TermError:
+            continue
+    return tuple(compiled)
+
+
+def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that the terms name by `metadata.name In`; None if a term names no node.
+
+    It also reads terms that do not parse and so select nothing.
+    """
+    names: set[str] = set()
+    for term in terms:
+        named = [set(field.values) for field in term.match_fields if field.key == NAME_FIELD and field.operator == "In"]
+        if not named:
+            return None
+        names.update(set.intersection(*named))
+    return frozenset(names)
+
+
+def any_matches(terms: Iterable[Term], node: SelectedNode) -> bool:
+    """Whether one of the terms selects the node."""
+    name, labels = node.name, node.labels
+    return any(term.matches(name, labels) for term in terms)
+
+
+def mismatch(pairs: Sequence[tuple[str, str]], terms: Iterable[Term] | None, node: SelectedNode) -> Mismatch:
+    """Why the node is not selected by all `key = value` pairs and, unless `terms` is None, by one of the terms."""
+    name, labels = node.name, node.labels
+    wrong_pairs = [(key, value) for key, value in pairs if labels.get(key) != value]
+    failed = [f"{key}={value}" for key, value in wrong_pairs]
+    said: dict[str, str | None] = {key: labels.get(key) for key, _ in wrong_pairs}
+    if terms is not None and not any_matches(terms, node):
+        failing = [term.failing(name, labels) for term in terms]
+        failed.append(" or ".join(" and ".join(map(describe, term)) for term in failing if term) or "no valid term")
+        for requirement in (requirement for term in failing for requirement in term):
+            said[requirement.key] = name if requirement.key == NAME_FIELD else labels.get(requirement.key)
+    return Mismatch(tuple(failed), said)
 
 
 class RequiredNodeAffinity:

@@ -1,8 +1,77 @@
-"""Admission webhooks and policies, and the objects that they match."""
+"""Admission webhooks and policies, and the objects that they match.
+
+What mutating webhooks add to pods, inferred from the pods that they have changed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import ApiObject, LabelSelector, Model
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.storage import Volume
+
+
+class InjectedContainers(msgspec.Struct, frozen=True):
+    """Containers added before, and after, those of a template."""
+
+    first: tuple[Container, ...] = ()
+    last: tuple[Container, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.first or self.last)
+
+
+class Injection(msgspec.Struct, frozen=True, kw_only=True):
+    """What pods get that their template lacks."""
+
+    containers: InjectedContainers = InjectedContainers()
+    init_containers: InjectedContainers = InjectedContainers()
+    volumes: tuple[Volume, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    node_selector: Mapping[str, str] = {}
+    #: Name of a container -> requests and limits that differ from those of the template.
+    resources: Mapping[str, ResourceRequirements] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return any(
+            (self.containers, self.init_containers, self.volumes, self.tolerations, self.node_selector, self.resources)
+        )
+
+
+class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
+    """An injection, and the pods that it is known from."""
+
+    #: The workload whose pods get it, such as `Deployment shop/web`.
+    workload: str
+    injection: Injection
+    #: How many pods have it.
+    pods: int
+    #: The workloads whose pods have it, if the workload has no pods of its own.
+    like: tuple[str, ...] = ()
+    #: The labels and annotations that they share with it, such as `label istio-injection=enabled of the namespace`.
+    marks: tuple[str, ...] = ()
+    #: Whether some of the pods have more than this, or something else.
+    differ: bool = False
+
+
+class Webhooks(Protocol):
+    """Answers what webhooks would add to a pod that is created now."""
+
+    def injection(self, pod: Pod, owner: str) -> KnownInjection | None:
+        """What is added to a pod.
+
+        Args:
+            pod: the pod as its controller or user creates it.
+            owner: the top-level workload that it belongs to, such as `Deployment shop/web`; "" for a bare pod.
+        """
 
 
 class MatchRule(Model):

@@ -45,6 +45,27 @@ class HorizontalPodAutoscaler(ApiObject):
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
 
+# --- groups of other schedulers ----------------------------------------------------------------------------------
+
+
+class ForeignGroupSpec(Model):
+    """`spec`, as far as it says how many pods the group needs."""
+
+    min_member: Int32 = 0
+
+
+class VolcanoPodGroup(ApiObject, tag="PodGroup"):
+    """`scheduling.volcano.sh PodGroup`."""
+
+    spec: ForeignGroupSpec = ForeignGroupSpec()
+
+
+class CoschedulingPodGroup(ApiObject, tag="PodGroup"):
+    """`scheduling.x-k8s.io PodGroup`, of the coscheduling plugin."""
+
+    spec: ForeignGroupSpec = ForeignGroupSpec()
+
+
 # --- Karpenter ---------------------------------------------------------------------------------------------------
 
 

@@ -1,19 +1,39 @@
-"""`Cluster`: all objects of one cluster at one moment, by kind and key."""
+"""`Cluster`: all objects of one cluster at one moment, by kind and key.
+
+Generations: equal generations mean equal content (`nextGeneration` in `pkg/scheduler/framework/types.go`).
+
+There is one counter for everything, and no number is given twice. So a cache that stores the generation of its source
+can check by this number alone whether it is still valid, on any fork.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import count
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
-from kwhatif.kube.model.generation import next_generation, resume_after
-from kwhatif.kube.model.injection import Webhooks
+from kwhatif.kube.model.admission_hooks import Webhooks
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import SchedulingEvents
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import Namespace
+
+_numbers = count(1)
+
+
+def next_generation() -> int:
+    """A number that was never given before."""
+    return next(_numbers)
+
+
+def resume_after(generation: int) -> None:
+    """Give only larger numbers from now on: objects pickled by another process keep their generations."""
+    global _numbers  # noqa: PLW0603 - the counter is one for the whole process, as upstream's
+    _numbers = count(max(next(_numbers), generation + 1))
+
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import ApiObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from kwhatif.kube.model.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.resource import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from kwhatif.kube.model.storage import (
     CSIDriver,
     CSINode,
@@ -24,8 +27,10 @@ from kwhatif.kube.model.storage import (
     VolumeAttachment,
 )
 from kwhatif.kube.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
+    Job,
     Namespace,
     ReplicaSet,
     ReplicationController,

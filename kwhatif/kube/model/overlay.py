@@ -3,6 +3,8 @@
 Forks share a base that is never changed again, and each keeps its own differences, with tombstones for removed keys.
 When there are more than about the square root of the base's size, they are merged into a new base. So a fork
 costs O(√n), and so does a change on average.
+
+`CopyOnWriteDict`: mutable values by key; a fork copies a value before it first changes it (copy-on-write).
 """
 
 from __future__ import annotations
@@ -18,6 +20,54 @@ from typing import Any, Generic, TypeVar, cast, overload
 K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
+
+
+class CopyOnWriteDict(Generic[K, V]):
+    """Forks share values: read them with `get`, and change only what `own` returns."""
+
+    __slots__ = ("_copy", "_owned", "_values")
+
+    def __init__(self, copy: Callable[[V], V], shared: dict[K, V] | None = None) -> None:
+        """Set up.
+
+        Args:
+            copy: makes an independent copy of a value.
+            shared: initial content; takes over the dictionary, but its values belong to others.
+        """
+        self._copy = copy
+        self._values: dict[K, V] = {} if shared is None else shared
+        #: Keys whose values are not shared with a fork; None: all.
+        self._owned: set[K] | None = None if shared is None else set()
+
+    def get(self, key: K) -> V | None:
+        """The value, for reading only; None if the key is absent."""
+        return self._values.get(key)
+
+    def own(self, key: K) -> V | None:
+        """The value, for changing in place; None if the key is absent."""
+        found = self._values.get(key)
+        if found is None or self._owned is None or key in self._owned:
+            return found
+        return self.put(key, self._copy(found))
+
+    def put(self, key: K, value: V) -> V:
+        """Set the value, which must not be shared."""
+        self._values[key] = value
+        if self._owned is not None:
+            self._owned.add(key)
+        return value
+
+    def keys(self) -> set[K]:
+        """All keys."""
+        return set(self._values)
+
+    def fork(self) -> CopyOnWriteDict[K, V]:
+        """Independent drawers with the same content."""
+        other: CopyOnWriteDict[K, V] = CopyOnWriteDict(self._copy)
+        other._values = self._values.copy()
+        self._owned, other._owned = set(), set()
+        return other
+
 
 #: A base of at most this size is simply copied: that takes a microsecond.
 _SMALL = 64

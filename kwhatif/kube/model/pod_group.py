@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.kube.model.meta import ApiObject, Int32, Model
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 
 
 class NoFields(Model):
@@ -75,6 +75,8 @@ class PodGroupSpec(GroupFields):
 
     workload_ref: WorkloadTemplateReference | None = None
     parent_composite_pod_group_name: str = ""
+    #: Of a PodGroup of another scheduler, until it is told apart.
+    min_member: Int32 = 0
 
 
 class PodGroupStatus(Model):

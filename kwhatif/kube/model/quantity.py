@@ -8,6 +8,8 @@ Amounts larger than a hundredth of what 64 bits can hold count as `MOST_UNITS`: 
 there, which is not modelled (the report has a caveat from `LARGEST_EXACT` on).
 
 A `Quantity` also remembers how it was written, for the API server's messages (`CanonicalizeBytes`).
+
+Go's 64-bit integers: the results of sums, products and conversions that overflow.
 """
 
 from __future__ import annotations
@@ -18,7 +20,26 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from kwhatif.kube.model.int64 import MAX_INT64
+MAX_INT64 = 2**63 - 1
+MIN_INT64 = -(2**63)
+MAX_UINT64 = 2**64 - 1
+_RANGE = 2**64
+
+
+def wrap(number: int) -> int:
+    """The number wrapped around to an int64: its lowest 64 bits."""
+    return (number - MIN_INT64) % _RANGE + MIN_INT64
+
+
+def fits(number: int) -> bool:
+    """Whether an int64 can hold the number."""
+    return MIN_INT64 <= number <= MAX_INT64
+
+
+def from_float(number: float) -> int:
+    """A float64 as int64, truncated; a number out of range becomes the smallest int64, as on amd64."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT64
+
 
 #: A quantity as it stands in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
 QuantityText = str | int | float

@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import Remembered
 from kwhatif.kube.model.meta import ApiObject
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import SchedulingEvents
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
 

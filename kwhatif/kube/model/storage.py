@@ -1,13 +1,98 @@
-"""Storage kinds: claims, volumes, classes, and objects of CSI drivers."""
+"""Storage kinds: claims, volumes, classes, and objects of CSI drivers.
+
+The old in-tree disk kinds, which pods and PersistentVolumes have inline.
+
+Volumes of a pod: the sources that a scheduling rule reads.
+"""
 
 from __future__ import annotations
 
 from msgspec import field
 
 from kwhatif.kube.model.affinity import NodeSelector
-from kwhatif.kube.model.disks import InTreeDisks
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, LabelSelector, Model
 from kwhatif.kube.model.quantity import QuantityText
+
+
+class GCEPersistentDisk(Model):
+    """`gcePersistentDisk`."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(Model):
+    """`awsElasticBlockStore`."""
+
+    volume_id: str = field(name="volumeID", default="")
+    read_only: bool = False
+
+
+class ISCSI(Model):
+    """`iscsi`."""
+
+    iqn: str = ""
+    target_portal: str = ""
+    lun: Int32 = 0
+    read_only: bool = False
+
+
+class RBD(Model):
+    """`rbd`; in a PersistentVolume the fields have the same names."""
+
+    monitors: tuple[str, ...] = ()
+    image: str = ""
+    pool: str = ""
+    read_only: bool = False
+
+
+class AzureDisk(Model):
+    """`azureDisk`."""
+
+    disk_name: str = ""
+    disk_uri: str = field(name="diskURI", default="")
+    #: The API server's default; only `Managed` disks (in any case) have a CSI driver.
+    kind: str = "Shared"
+
+
+class AzureFile(Model):
+    """`azureFile`."""
+
+    secret_name: str = ""
+    secret_namespace: str = ""
+    share_name: str = ""
+
+
+class CinderVolume(Model):
+    """`cinder`."""
+
+    volume_id: str = field(name="volumeID", default="")
+
+
+class PortworxVolume(Model):
+    """`portworxVolume`."""
+
+    volume_id: str = field(name="volumeID", default="")
+
+
+class VsphereVolume(Model):
+    """`vsphereVolume`."""
+
+    volume_path: str = ""
+
+
+class InTreeDisks(Model):
+    """The in-tree sources of a volume, at most one of which is set; pods and PersistentVolumes have the same fields."""
+
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    iscsi: ISCSI | None = None
+    rbd: RBD | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: CinderVolume | None = None
+    portworx_volume: PortworxVolume | None = None
+    vsphere_volume: VsphereVolume | None = None
 
 
 class StorageRequirements(Model):
@@ -195,3 +280,68 @@ class VolumeAttachment(ApiObject):
     """`storage.k8s.io/v1 VolumeAttachment`."""
 
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+
+
+class ClaimVolumeSource(Model):
+    """`persistentVolumeClaim`."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class ClaimTemplate(Model):
+    """`ephemeral.volumeClaimTemplate`."""
+
+    metadata: AnnotatedMeta = AnnotatedMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class EphemeralVolumeSource(Model):
+    """`ephemeral`: a claim named `<pod>-<volume>` that the pod owns."""
+
+    volume_claim_template: ClaimTemplate | None = None
+
+
+class CSIVolume(Model):
+    """Inline `csi`."""
+
+    driver: str = ""
+
+
+class ImageVolume(Model):
+    """`image`."""
+
+    reference: str = ""
+
+
+class EmptyDirVolume(Model):
+    """`emptyDir`; `medium` "Memory": it is not on a disk of the node."""
+
+    medium: str = ""
+
+
+class SomeVolume(Model):
+    """A source of which only the existence matters."""
+
+
+class Volume(InTreeDisks):
+    """`spec.volumes[]`: at most one source is set; sources that no rule reads are absent."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    csi: CSIVolume | None = None
+    image: ImageVolume | None = None
+    empty_dir: EmptyDirVolume | None = None
+    host_path: SomeVolume | None = None
+    git_repo: SomeVolume | None = None
+    nfs: SomeVolume | None = None
+    glusterfs: SomeVolume | None = None
+    flex_volume: SomeVolume | None = None
+    cephfs: SomeVolume | None = None
+    flocker: SomeVolume | None = None
+    fc: SomeVolume | None = None
+    quobyte: SomeVolume | None = None
+    photon_persistent_disk: SomeVolume | None = None
+    scale_io: SomeVolume | None = field(name="scaleIO", default=None)
+    storageos: SomeVolume | None = None

@@ -8,10 +8,9 @@ from kwhatif.edits.edit import DeleteObjects, Scale
 from kwhatif.edits.words import object_references, reference
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import SCALABLE, Scalable
+from kwhatif.kube.model.workload import SCALABLE, Job, Scalable
 from kwhatif.questions.advise.change import AdvisedChange, Amount, in_cluster
 from kwhatif.questions.decisions.nearest_miss import lack
 from kwhatif.report.advise import AdviceKind

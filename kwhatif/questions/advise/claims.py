@@ -27,7 +27,7 @@ from kwhatif.kube.model.storage import (
     StorageRequirements,
 )
 from kwhatif.questions.advise.change import AdvisedChange, in_cluster, in_spec
-from kwhatif.scheduler.plugins.volume_binding.unbound import why_unbound
+from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import has_made_up_uid
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import stored_pod
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.advise.change import Advice, AdvisedChange, Amount
@@ -15,7 +16,7 @@ from kwhatif.questions.advise.revise import revised
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.edited import Given, edit_session
+from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.report.policy import JudgedWorkload
@@ -75,7 +76,7 @@ class Asking:
 
     def _ask(self, changes: Sequence[AdvisedChange]) -> Proof | None:
         session, workload = self._session, self._workload
-        edits = [Given("advice", edit) for change in changes for edit in change.edits]
+        edits = [SourcedEdit("advice", edit) for change in changes for edit in change.edits]
         if edits:
             try:
                 session = edit_session(session, edits)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.advise.blocking import (
     Resizable,
     delete_pods,
@@ -25,8 +25,7 @@ from kwhatif.questions.advise.blocking import (
 from kwhatif.questions.advise.change import AdvisedChange
 from kwhatif.questions.advise.claims import missing_claims
 from kwhatif.questions.advise.cluster import on_node
-from kwhatif.questions.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
-from kwhatif.questions.advise.pod_rules import OwnTerm, soft_terms
+from kwhatif.questions.advise.manifest import OwnTerm, anywhere, in_manifest, soft_terms, ungated, with_scheduler
 from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import attempt

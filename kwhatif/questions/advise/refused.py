@@ -9,11 +9,10 @@ from kwhatif.edits.edit import Assignment, SetFields
 from kwhatif.edits.words import reference
 from kwhatif.kube.matching.requests import CPU
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import ResourceQuota
-from kwhatif.kube.model.workload import Namespace, NamespaceMeta
+from kwhatif.kube.model.workload import Job, Namespace, NamespaceMeta
 from kwhatif.questions.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.questions.advise.change import AdvisedChange, in_cluster
 from kwhatif.questions.advise.claims import created

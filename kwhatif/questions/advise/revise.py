@@ -9,8 +9,8 @@ import msgspec
 
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.advise.change import AdvisedChange
 from kwhatif.report.advise import PatchRow
 

@@ -16,10 +16,9 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.advise.change import AdvisedChange
 from kwhatif.questions.advise.revise import revised
 from kwhatif.questions.manifests.edited import make_edit
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import Objections, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
-from kwhatif.scheduler.framework.objections import Objections
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Verdict

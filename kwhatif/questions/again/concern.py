@@ -1,21 +1,31 @@
 """`Concern`: when the question of a report is worth asking again.
 
-What an answer was not made of cannot change it (`sight.py`). For pods that fit nowhere, kube-scheduler's plugins know
+What an answer was not made of cannot change it (`Sight`). For pods that fit nowhere, kube-scheduler's plugins know
 more: their queueing hints say whether an event can make a rejected pod schedulable. Where it is not known, the question
 is asked again.
+
+`Sight`: what a question reads of nodes and pods. A change of anything else cannot change its answer.
+
+Here stands only what is known not to be read; what the model gets in future counts as read. A law changes fields of
+objects at random, and asks again (`tests/property/test_asking_again.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
+from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
-from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
-from kwhatif.questions.again.sight import EVERYTHING, sight_of
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.node import Node, NodeCondition
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, SchedulingEvents, is_terminal
+from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
+from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaimTemplate
+from kwhatif.kube.model.workload import CronJob, DaemonSet, Job
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
@@ -25,6 +35,153 @@ from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.state.history import ChangedObject
 from kwhatif.state.pod_info import PodInfo
+
+T = TypeVar("T")
+#: Conditions of nodes that become taints, or that the node lifecycle controller writes.
+_OF_NODES = frozenset({"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"})
+#: Conditions of pods that some rule reads; of pods of a Job its failure policy may read any, and readiness gates name
+#: others.
+_OF_PODS = frozenset({"Ready", "PodScheduled", "DisruptionTarget", "PodResizePending", "PodResizeInProgress"})
+#: What only the API server reads, when pods are made.
+_OF_NEW_PODS: tuple[type, ...] = (LimitRange, ResourceQuota, RuntimeClass, ServiceAccount, *ADMISSION_HOOKS)
+#: Commands that make a moment of the cluster, in which only the scheduler and the API server act; the others play it.
+_INSTANT = ("schedule", "preempt", "capacity", "queue", "advise")
+
+
+class Sight(NamedTuple):
+    """What one answer was made of."""
+
+    #: Kinds that were not read.
+    unread: tuple[type, ...] = ()
+    #: Whether controllers and kubelets act on conditions of nodes.
+    reads_node_conditions: bool = True
+    #: Whether it was read which pods are ready, and how often their containers were restarted; and since when.
+    reads_ready: bool = True
+    reads_ready_since: bool = True
+    #: Whether it was read since when pods wait.
+    reads_waiting_since: bool = True
+
+    def differs(self, change: ChangedObject) -> bool:
+        """Whether something has changed that was read."""
+        before, after = change
+        if isinstance(after if before is None else before, self.unread):
+            return False
+        if isinstance(before, Node) and isinstance(after, Node):
+            return self._node(before) != self._node(after)
+        if isinstance(before, Pod) and isinstance(after, Pod):
+            return self._pod(before) != self._pod(after)
+        return True
+
+    def _node(self, node: Node) -> Node:
+        """Of a node no annotation is read, and the time of a heartbeat only where it was the last one."""
+        conditions = tuple(self._node_conditions(node))
+        metadata = replace(node.metadata, annotations={})
+        return replace(node, metadata=metadata, status=replace(node.status, conditions=conditions))
+
+    def _node_conditions(self, node: Node) -> Iterator[NodeCondition]:
+        for each in node.status.conditions if self.reads_node_conditions else ():
+            if each.type in _OF_NODES:
+                last = each.last_heartbeat_time if each.status == "Unknown" else None
+                yield replace(each, last_heartbeat_time=last, last_transition_time=None)
+
+    def _pod(self, pod: Pod) -> Pod:
+        owner, status = controller_of(pod.metadata), pod.status
+        of_job = owner is not None and owner.kind == Job.__name__
+        gates = {gate.condition_type for gate in pod.spec.readiness_gates}
+        conditions = tuple(
+            self._pod_condition(each)
+            for each in status.conditions
+            if of_job or (each.type in _OF_PODS and self._is_read(each, pod)) or each.type in gates
+        )
+        seen = replace(
+            status,
+            conditions=conditions,
+            container_statuses=tuple(self._container(each, of_job=of_job) for each in status.container_statuses),
+            init_container_statuses=tuple(
+                self._container(each, of_job=of_job) for each in status.init_container_statuses
+            ),
+            ephemeral_container_statuses=(),
+        )
+        return replace(pod, status=seen)
+
+    def _is_read(self, condition: PodCondition, pod: Pod) -> bool:
+        if condition.type == "PodScheduled":
+            return not pod.spec.node_name
+        return condition.type != "Ready" or self.reads_ready
+
+    def _pod_condition(self, condition: PodCondition) -> PodCondition:
+        is_dated = {"Ready": self.reads_ready_since, "PodScheduled": self.reads_waiting_since}
+        if is_dated.get(condition.type, True):
+            return condition
+        return replace(condition, last_transition_time=None)
+
+    def _container(self, container: ContainerStatus, *, of_job: bool) -> ContainerStatus:
+        """How the last run ended is read only of pods of Jobs."""
+        restarts = container.restart_count if self.reads_ready or of_job else 0
+        state = container.state if of_job else None
+        if state is not None:
+            state = replace(state, waiting=None)
+        return replace(container, restart_count=restarts, state=state)
+
+
+#: Where autoscalers act, or plugins of the user's own, which read what they like: nothing but heartbeats is left out.
+class _Everything(Sight):
+    """All that objects say, but for heartbeats that are followed by others."""
+
+    def differs(self, change: ChangedObject) -> bool:
+        before, after = change
+        if isinstance(before, Node) and isinstance(after, Node):
+            return _without_heartbeats(before) != _without_heartbeats(after)
+        return True
+
+
+def _without_heartbeats(node: Node) -> Node:
+    conditions = tuple(
+        each if each.status == "Unknown" else replace(each, last_heartbeat_time=None) for each in node.status.conditions
+    )
+    return replace(node, status=replace(node.status, conditions=conditions))
+
+
+EVERYTHING: Sight = _Everything()
+
+
+def sight_of(report: Report) -> Sight:
+    """What the answer was made of; plugins of the user's own aside."""
+    if report.autoscaler is not None:
+        return EVERYTHING
+    if report.command not in _INSTANT or report.story is not None:
+        return Sight()
+    if report.changes:  # edits make new pods, and remove others, those first that are not ready
+        return Sight(reads_node_conditions=False)
+    match report.command:
+        case "queue":
+            return Sight(
+                (*_OF_NEW_PODS, HorizontalPodAutoscaler, CronJob, Job, DaemonSet, ResourceClaimTemplate),
+                reads_node_conditions=False,
+                reads_ready=_evicts(report),
+                reads_ready_since=False,
+            )
+        case "capacity":
+            return Sight(
+                (HorizontalPodAutoscaler, CronJob),
+                reads_node_conditions=False,
+                reads_ready=_evicts(report),
+                reads_ready_since=False,
+                reads_waiting_since=False,
+            )
+    return Sight((HorizontalPodAutoscaler,), reads_node_conditions=False, reads_waiting_since=False)
+
+
+def _evicts(report: Report) -> bool:
+    """Whether pods may have been evicted on the way: budgets allow less then for each that was ready."""
+    capacity, queue = report.capacity, report.queue
+    if capacity is not None and (capacity.preempting or capacity.added_nodes or capacity.shapes):
+        return True  # not all pods that were tried are shown
+    if queue is not None and len(queue.pods) < queue.pending:
+        return True
+    outcomes = {each.outcome for each in report.decisions} | {each.outcome for each in report.queued_before}
+    return "Preempts" in outcomes or any(each.victims for each in report.decisions)
+
 
 #: Commands that play the cluster, in which pods that wait are tried from the beginning: no Events are read.
 _PLAYED = ("drain", "outage")

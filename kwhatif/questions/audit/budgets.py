@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, key_of

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.quota.state import exceeded_in
-from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster

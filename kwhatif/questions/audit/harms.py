@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.quota.state import exceeded_in
-from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.disruption import budget_pods, pods_selected_by
 from kwhatif.controllers.taint_eviction import stays_for_ever
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon

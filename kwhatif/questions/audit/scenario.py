@@ -9,14 +9,13 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.controllers.drain_filters import WITH_FLAGS
-from kwhatif.edits.edit import Edit
+from kwhatif.edits.edit import Edit, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.questions.audit.causes import PendingCause
 from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
 from kwhatif.questions.maintenance.remedies import Remedy
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.played import Played, SettledCluster
@@ -66,7 +65,7 @@ class Performed(Played):
         super().__init__(base)
         self._edit = edit
         if edit is not None:
-            Playing(self.engine, base.session.namespace).perform(Given(edit.text, edit))
+            Playing(self.engine, base.session.namespace).perform(SourcedEdit(edit.text, edit))
             self.engine.settle()
 
     @property

@@ -34,6 +34,8 @@ from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
 
 #: How many times an autoscaler looks, unless it adds nothing.
 _ROUNDS = 10
@@ -86,13 +88,20 @@ def ask_autoscale(session: Session, question: AutoscalerQuestion, applied: Quest
         answer = judge(session, applied)
         # The pods that wait are looked at here, and nodes are added.
         answer.caveats = {each: None for each in answer.caveats if not isinstance(each, NodesNotAdded | PendingAsleep)}
-        state, report = answer.marked(), answer.report(session, "autoscale")
+        state, report = _having_waited(answer.marked(), session.state), answer.report(session, "autoscale")
     rounds, caveats = rounds_of(state, session.profiles, scaling, question.rounds)
     said = (*scaling.caveats, *caveats, *_adding(rounds))
     row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=question.at, rounds=rounds)
     if report is None:
         return replace(_report(session, "autoscale", said), autoscaler=row)
     return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *said)))
+
+
+def _having_waited(state: State, before: State) -> State:
+    """The pods that were made here wait for as long as it takes: their age is not known."""
+    new = [info.pod for key, info in state.pending.items() if key not in before.pods]
+    state.apply(*(Upsert(replace(pod, metadata=replace(pod.metadata, creation_timestamp=None))) for pod in new))
+    return state
 
 
 def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:

@@ -16,14 +16,17 @@ from kwhatif.autoscaler.contract import NewNode
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import WITH_FLAGS
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
-from kwhatif.report.autoscale import DrainedRow, LandedRow
+from kwhatif.report.autoscale import DrainedRow, LandedRow, MovedGroupRow
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
+from kwhatif.state.state import State
 
 _ACTOR = "autoscaler"
 
@@ -54,6 +57,7 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
     engine.perform(lambda world: _come(world, step.replacements))
     engine.settle()
     waiting, known = set(world.state.pending), len(world.history.events)
+    groups = dict(_running_groups(step.nodes, world.state))
     options = msgspec.structs.replace(WITH_FLAGS, parallel=len(step.nodes))  # what it evicts, it has found movable
     drain = KubectlDrain(step.nodes, options)
     engine.ask()
@@ -73,7 +77,26 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
         expendable=tuple(expendable),
         stays=stays,
         preempted=sum(event.verb == "preempted" for event in world.history.events[known:]),
+        groups=tuple(
+            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, world.state))
+            for key, (least, before) in sorted(groups.items())
+        ),
     )
+
+
+def _running_groups(nodes: Sequence[str], state: State) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The groups that run, and have pods on the nodes: by key, how many pods each needs, and how many have a node."""
+    known = state.cluster.all(PodGroup) if has_groups(state.cluster) else {}
+    there = (info for name in nodes if (info := state.node(name)) is not None) if known else ()
+    for key in {group_of(pod.pod) for info in there for pod in info.pods} & known.keys():
+        running = _running(key, state)
+        if running >= known[key].min_count:
+            yield key, (known[key].min_count, running)
+
+
+def _running(group: str, state: State) -> int:
+    """How many pods of the group have a node."""
+    return sum(bool(info.pod.spec.node_name) for info in state.members_of(group).values())
 
 
 def _come(world: World, nodes: Iterable[NewNode]) -> None:

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import AddNodes
+from kwhatif.edits.edit import AddNodes, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.capacity.filling import Filling, Fit, Part
 from kwhatif.questions.capacity.growth import grow
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.edited import Given, edit_session
-from kwhatif.questions.manifests.warned import not_asked
+from kwhatif.questions.manifests.applied import Applied, not_asked
+from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
@@ -138,7 +137,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     def fill(nodes: int) -> _Filled:
         nonlocal notes
         if nodes not in asked:
-            edited = edit_session(session, [Given("--add-nodes-like", edit_of(nodes, like))])
+            edited = edit_session(session, [SourcedEdit("--add-nodes-like", edit_of(nodes, like))])
             notes = edited.changes[-1].notes
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]

@@ -26,14 +26,12 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.more import pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, shortage
-from kwhatif.questions.decisions.decide import denied, ignored, objections_of, refusal, stand_in
+from kwhatif.questions.decisions.decide import denied, ignored, in_full, in_short, objections_of, refusal, stand_in
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.short import in_full, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
-from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.placing.described import AtOnce
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.rows import decision_about, requests_of
@@ -117,7 +115,7 @@ class Filling:
         self._new_pods = NewPods(self._engine.world)
         self._tried = AtOnce(self._engine.world, session.profiles)
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
-        self._gangs = Gangs(self._engine) if is_about_groups(self._cluster) else None
+        self._gangs = Gangs(self._engine, session.profiles) if is_about_groups(self._cluster) else None
         self._refused = [
             refusal(each, wrong.message, self._cluster)
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
@@ -252,10 +250,11 @@ class Filling:
         self._place_earlier(members[0].info.priority)
         before = len(gangs.evicting)
         pods = [each.info.pod for each in members]
-        result = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
+        result, row = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
-            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=result.status.message)
+            said = result.status.message
+            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=said, gang=row)
             return Fit(self._row(stop), None)
         nodes = {each.pod.key: each.node for each in result.placed}
         for source, _, info in members:

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, PodGroupStatus
+from kwhatif.questions.groups.rows import GroupRows, Tries
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.capacity import GangFitRow
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.pod_groups import GroupRow
+from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.pod_groups.result import GroupResult
+from kwhatif.simulation.groups import GroupOutcome
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+def members_of(group: str, state: State, file: str) -> Iterator[Applied]:
+    """The pods of a group of the cluster, to have more of them; `file`: how they were asked for."""
+    for key, info in sorted(state.members_of(group).items()):
+        yield Applied(info.pod, SourceRow(file=file, object=f"Pod {key}"), restarted=True)
+
+
+class TriedGang(NamedTuple):
+    """One more group was tried."""
+
+    result: GroupResult
+    #: What became of it, under the name of the group that it is like.
+    row: GroupRow
 
 
 class Gangs:
     """Places groups by an engine, whose world changes."""
 
-    def __init__(self, engine: InstantEngine) -> None:
-        self._engine = engine
+    def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
+        self._engine, self._profiles = engine, profiles
         #: The cycles of groups that have evicted others.
         self.evicting: list[GroupResult] = []
         #: By key of the group that others are like: what is said of them.
         self._rows: dict[str, GangFitRow] = {}
 
-    def place(self, key: str, number: int, pods: Sequence[Pod], spared: Collection[str] | None) -> GroupResult:
+    def place(self, key: str, number: int, pods: Sequence[Pod], spared: Collection[str] | None) -> TriedGang:
         """Try one more group like that one, with these pods; what finds no node does not stay.
 
         Args:
@@ -47,11 +69,17 @@ class Gangs:
             self.evicting.append(result)
             result = self._engine.evict_for_group(result)
         placed = self._engine.carry_out_group(result)
+        row = self._row(group, key, result, placed)
         state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in placed))
         if not placed:
             state.apply(Delete(PodGroup, key_of(group)))
         self._note(like, result, len(pods))
-        return result
+        return TriedGang(result, row)
+
+    def _row(self, group: PodGroup, like: str, result: GroupResult, placed: Collection[str]) -> GroupRow:
+        outcome = GroupOutcome(result, "" if result.is_placed else result.status.message)
+        tries = Tries({key_of(group): outcome}, placed, {})
+        return replace(GroupRows(self._engine.world, self._profiles, tries).group(group), group=like)
 
     def _note(self, like: PodGroup, result: GroupResult, pods: int) -> None:
         key = key_of(like)

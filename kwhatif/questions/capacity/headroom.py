@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.capacity.filling import Filling, Part
+from kwhatif.questions.capacity.gangs import members_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
@@ -43,36 +47,78 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
     rows: list[ShapeRow] = []
     decisions: list[Decision] = []
     caveats: dict[Caveat, None] = dict.fromkeys(session.caveats)
-    for pods in found[:MOST_SHAPES]:
-        counts = Counter(owner_and_workload(info.pod)[1] or f"Pod {info.key}" for info in pods)
-        names = sorted(counts, key=lambda name: (-counts[name], name))
-        filling = Filling(session, [Part(_representative(names[0], pods, session.cluster))], (), template_paths)
+    for shape in found[:MOST_SHAPES]:
+        names = _names(shape)
+        filling = Filling(session, _parts(names[0], shape, session), (), template_paths)
         fit = filling.fill(limit)
         stop = [] if fit.stop is None else [fit.stop]
-        rows.append(ShapeRow(running=len(pods), workloads=tuple(names), fit=fit.row))
+        rows.append(ShapeRow(running=len(shape.pods), workloads=names, fit=fit.row, gangs=len(shape.groups)))
         decisions += stop
         caveats.update(dict.fromkeys(filling.left_out(stop)))
-    report = session.report("capacity", decisions, (*caveats, *session.remarks()), groups=False)
+    report = session.report("capacity", decisions, (*caveats, *session.remarks()))
     left_out = found[MOST_SHAPES:]
-    row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=sum(map(len, left_out)))
+    others = sum(len(shape.pods) for shape in left_out)
+    row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=others)
     return msgspec.structs.replace(report, capacity=row)
 
 
-def shapes(state: State) -> list[list[PodInfo]]:
-    """Groups of bound pods that are the same for the scheduler, except for labels; the largest groups first.
+class Shape(NamedTuple):
+    """Pods that are the same for the scheduler."""
 
-    Without pods that are tied to a node: those of DaemonSets, and static ones.
+    pods: list[PodInfo]
+    #: The groups that they are of, by key, where these are placed as a whole, and are the same, too.
+    groups: Sequence[str] = ()
+
+
+def _names(shape: Shape) -> tuple[str, ...]:
+    """The workloads that the pods are of, or their groups; those with most pods first."""
+    if shape.groups:
+        return tuple(f"PodGroup {key}" for key in shape.groups)
+    counts = Counter(owner_and_workload(info.pod)[1] or f"Pod {info.key}" for info in shape.pods)
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+
+
+def _parts(name: str, shape: Shape, session: Session) -> list[Part]:
+    """One more of the first workload, or of the first group."""
+    if shape.groups:
+        return [Part(each) for each in members_of(shape.groups[0], session.state, name)]
+    return [Part(_representative(name, shape.pods, session.cluster))]
+
+
+def shapes(state: State) -> list[Shape]:
+    """Bound pods that are the same for the scheduler, except for labels; those of which there are most first.
+
+    Without pods that are tied to a node: those of DaemonSets, and static ones. Groups of pods are the same where they
+    ask for the same, and so do their pods.
     """
     found: dict[Hashable, list[PodInfo]] = {}
+    members: dict[str, list[PodInfo]] = {}
+    known = state.cluster.all(PodGroup) if has_groups(state.cluster) else {}
     for info in state.pods.values():
         pod = info.pod
         owner = controller_of(pod.metadata)
         is_tied = pod.metadata.annotations.mirror is not None or (
             owner is not None and owner.kind in ("DaemonSet", "Node")
         )
-        if pod.spec.node_name and pod.metadata.deletion_timestamp is None and not is_tied:
+        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None or is_tied:
+            continue
+        if group_of(pod) in known:
+            members.setdefault(group_of(pod), []).append(info)
+        else:
             found.setdefault(_shape(info), []).append(info)
-    return sorted(found.values(), key=lambda pods: (-len(pods), min(info.key for info in pods)))
+    groups: dict[Hashable, list[str]] = {}
+    for key in sorted(members):
+        groups.setdefault(_shape_of_group(known[key], state.members_of(key).values()), []).append(key)
+    of_groups = (Shape([pod for key in keys for pod in members[key]], keys) for keys in groups.values())
+    made = (*map(Shape, found.values()), *of_groups)
+    return sorted(made, key=lambda shape: (-len(shape.pods), min(info.key for info in shape.pods)))
+
+
+def _shape_of_group(group: PodGroup, pods: Iterable[PodInfo]) -> Hashable:
+    """What the scheduler reads of a group, and of each of its pods."""
+    spec = group.spec
+    whole = (spec.scheduling_policy, spec.scheduling_constraints, spec.disruption_mode, group.priority)
+    return _encode(whole), frozenset(Counter(map(_shape, pods)).items())
 
 
 def _shape(info: PodInfo) -> Hashable:

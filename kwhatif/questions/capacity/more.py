@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
@@ -18,8 +18,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment, PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER

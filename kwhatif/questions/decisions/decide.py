@@ -1,35 +1,154 @@
-"""From one scheduling attempt to one decision of the report."""
+"""From one scheduling attempt to one decision of the report.
+
+From a preemption's outcome to its rows in the report.
+Results as decisions of a report: in short for most pods, in full for those that are shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from operator import itemgetter
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.preemption_rows import preemption_row
 from kwhatif.questions.decisions.unknown_names import unknown_objects
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.rows import decision_about, decision_about_result, feasible_row, rejected_rows
-from kwhatif.report.decision import Decision
-from kwhatif.report.nodes import FeasibleRow, NearRow
-from kwhatif.report.preemption import PreemptionRow
-from kwhatif.scheduler.batch import result_of
-from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.evidence import Note
+from kwhatif.questions.rows import (
+    decision_about,
+    decision_about_result,
+    feasible_row,
+    owner_and_workload,
+    rejected_rows,
+)
+from kwhatif.report.decision import (
+    BudgetRow,
+    CandidateRow,
+    Decision,
+    FeasibleRow,
+    NearRow,
+    PreemptionRow,
+    RejectedRow,
+    ReprieveRow,
+    VictimRow,
+)
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.framework.attempt import Attempt, Objections, attempt
+from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource, Note, UntoleratedTaint
 from kwhatif.scheduler.framework.guard import unguarded
-from kwhatif.scheduler.framework.objections import Objections
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Code, Status, Verdict
-from kwhatif.scheduler.preemption.candidate import Preemption
+from kwhatif.scheduler.pod_groups.result import GroupPreemption
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+def preemption_row(preemption: Preemption, *, described: int | None = None) -> PreemptionRow:
+    """The outcome as a row of the report; the candidates keep their order, best first.
+
+    The limit of candidates to describe, besides the chosen one; None: all, which is slow for thousands.
+    """
+    return PreemptionRow(
+        eligible=preemption.eligible,
+        message=preemption.message,
+        node=preemption.node,
+        ties=preemption.ties,
+        candidates=tuple(_candidate_rows(preemption, described)),
+        rejected=_tried_rows(preemption.rejected),
+        cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
+    )
+
+
+def group_preemption_row(found: GroupPreemption, node: str | None, budgets: Budgets) -> PreemptionRow:
+    """Whom a group evicts, as the row of the one of its pods that stands for it.
+
+    Args:
+        found: what came of its preemption.
+        node: where that pod goes; the victims may be anywhere.
+        budgets: those that the victims may count against.
+    """
+    victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
+    chosen = CandidateRow(
+        node=node or "",
+        pdb_violations=len(found.breaking),
+        victims=tuple(map(_victim_row, victims)),
+        ladder={},
+        budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in found.budgets),
+    )
+    return PreemptionRow(eligible=True, node=node, candidates=(chosen,))
+
+
+def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
+    """Nodes where not even evicting every pod of lower priority helps: only the first objection is known."""
+    rows = rejected_rows({name: (verdict,) for name, verdict in verdicts.items()})
+    return tuple([replace(row, objections=()) for row in rows])
+
+
+def _candidate_rows(preemption: Preemption, described: int | None) -> Iterator[CandidateRow]:
+    better: Candidate | None = None
+    for index, candidate in enumerate(preemption.candidates):
+        name = candidate.node
+        if described is None or index < described or name == preemption.node:
+            yield _candidate_row(preemption, better, candidate)
+        else:
+            yield CandidateRow(node=name, pdb_violations=candidate.pdb_violations, victims=(), ladder={})
+        better = candidate
+
+
+def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: Candidate) -> CandidateRow:
+    ladder: dict[str, int | str | None] = dict(zip(preemption.rungs, candidate.rank, strict=True))
+    if "prioritySum" in ladder:  # the rank raises every priority by 2^31; people know the plain sum
+        ladder["prioritySum"] = sum(pod.priority for pod in candidate.pods)
+    if "earliestStart" in ladder:
+        ladder["earliestStart"] = candidate.oldest.pod.status.start_time
+    return CandidateRow(
+        node=candidate.node,
+        pdb_violations=candidate.pdb_violations,
+        victims=tuple(map(_victim_row, candidate.victims)),
+        ladder=ladder,
+        loses_by=preemption.deciding_rung(better, candidate) if better else "",
+        budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in candidate.budgets),
+        reprieves=tuple(map(_reprieve_row, candidate.reprieves)),
+    )
+
+
+def _victim_row(victim: Victim) -> VictimRow:
+    pod = victim.pod
+    owner, workload = owner_and_workload(pod.pod)
+    return VictimRow(
+        pod=pod.key,
+        priority=pod.priority,
+        start_time=pod.pod.status.start_time,
+        owner=owner,
+        workload=workload,
+        budgets=victim.budgets,
+        violates=victim.violates,
+        terminating=pod.terminating,
+    )
+
+
+def _reprieve_row(reprieve: Reprieve) -> ReprieveRow:
+    objection = reprieve.objection
+    if objection is None:
+        return ReprieveRow(reprieve.pod.key, reprieve.pod.priority, True)
+    return ReprieveRow(
+        pod=reprieve.pod.key,
+        priority=reprieve.pod.priority,
+        kept=False,
+        plugin=objection.plugin,
+        reasons=objection.status.reasons,
+        evidence=objection.status.evidence,
+    )
+
 
 #: A node that was not evaluated, as the pod's nominated node fits, or that an extender dropped without a message.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
@@ -138,3 +257,88 @@ def verdicts_of(result: Attempt) -> dict[str, Verdict]:
         for node in cycle.state.nodes
         if node.name not in feasible
     }
+
+
+#: The number of nodes or candidates to keep of a kind, where there may be thousands.
+FEW = 5
+
+
+def in_short(result: ScheduleResult) -> Decision:
+    """The outcome for the pod, without reasons."""
+    preemption = None
+    if result.candidate is not None:
+        found = Preemption(
+            node=result.node,
+            ties=result.ties,
+            candidates=(result.candidate,),
+            cleared_nominations=result.cleared_nominations,
+        )
+        preemption = preemption_row(found)
+    row = feasible_row(result.node or "", result.score, result.scores)
+    return decision_about_result(
+        result, feasible=(row,) if result.outcome == "Placed" else (), preemption=preemption, detail="short"
+    )
+
+
+def in_full(result: Attempt) -> Decision:
+    """The decision with its evidence, but only a few of the nodes with the same reasons."""
+    whole, scores, found = result_of(result), result.scores, result.post_filter
+    if scores is not None:
+        result = replace(result, scores=_best_few(scores))
+    elif found is not None and isinstance(found.outcome, Preemption):
+        tried = found.outcome
+        few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
+        result = replace(result, post_filter=replace(found, outcome=few))
+    return replace(decision_of(result, _few_alike), ties=whole.ties, detail="few")
+
+
+def _best_few(scores: Scores) -> Scores:
+    nodes, total = scores.nodes, scores.total
+    places = nsmallest(FEW, range(len(nodes)), key=lambda place: (-total[place], nodes[place].name))
+    take = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+    return Scores(take(nodes), {name: list(take(row)) for name, row in scores.by_plugin.items()}, list(take(total)))
+
+
+def _few_of_each(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Of the nodes with the same plugin and reasons, the first few by name."""
+    names: dict[object, list[str]] = {}
+    for name, verdict in verdicts.items():
+        status = verdict.status
+        names.setdefault((status.code, verdict.plugin, status.reasons), []).append(name)
+    return {name: verdicts[name] for same in names.values() for name in nsmallest(FEW, same)}
+
+
+def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:
+    """Of the nodes with the same objections a few; the first of these stands for those left out."""
+    groups: dict[object, list[str]] = {}
+    for name, verdicts in objections.items():
+        key = tuple([(verdict.plugin, verdict.status.reasons, _fixed(verdict.status.evidence)) for verdict in verdicts])
+        groups.setdefault(key, []).append(name)
+    shown: dict[str, int] = {}
+    for names in groups.values():
+        chosen = list(dict.fromkeys([*_roomiest(names, objections), *nsmallest(FEW, names)]))
+        shown |= dict.fromkeys(chosen, 0) | {chosen[0]: len(names) - len(chosen)}
+    return shown
+
+
+def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
+    """What distinguishes kinds of nodes: taints, and whether they are too small even when they are empty."""
+    return tuple(
+        [
+            item.requested > item.allocatable if isinstance(item, InsufficientResource) else item
+            for item in evidence
+            if isinstance(item, UntoleratedTaint | InsufficientResource)
+        ]
+    )
+
+
+def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:
+    """For each resource that these nodes lack, the node with most of it left."""
+    most: dict[str, tuple[int, str]] = {}
+    for name in names:
+        for verdict in objections[name]:
+            for item in verdict.status.evidence:
+                if isinstance(item, InsufficientResource):
+                    free = item.used - item.allocatable, name
+                    most[item.resource] = min(most.get(item.resource, free), free)
+    yield from (name for _, name in most.values())

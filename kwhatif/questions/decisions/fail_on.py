@@ -8,11 +8,10 @@ from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditLevel
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, WorkloadRow
 from kwhatif.report.deschedule import Landing
 from kwhatif.report.queue import QueuedPodRow
 from kwhatif.report.threats import PREEMPTING, ThreatKind
-from kwhatif.report.workload import WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
@@ -116,7 +115,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),
     "useless": _lands("SameNode"),
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
-    "asleep": lambda report: report.queue is not None and any(map(_fits_but_is_not_requeued, report.queue.pods)),
+    "not-requeued": lambda report: report.queue is not None and any(map(_fits_but_is_not_requeued, report.queue.pods)),
     "refused": _refuses,
     "added": _adds_nodes,
     "removed": _removes_nodes,
@@ -141,8 +140,8 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "changes": lambda report: report.compare is not None and bool(report.compare.changes),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
-#: Other spellings: a policy's, and the name that budgets have in kubectl.
-_ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation"}
+#: Other spellings: a policy's, the name that budgets have in kubectl, and an old one that pipelines may have still.
+_ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation", "asleep": "not-requeued"}
 
 
 def parse_fail_on(text: str, allowed: Collection[str] = CONDITIONS) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kwhatif.kube.matching.requests import PODS, Resources
 from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.questions.decisions.unknown_names import unknown_names
-from kwhatif.report.nodes import MissRow, NearRow, ObstacleRow, TooLargeRow
+from kwhatif.report.decision import MissRow, NearRow, ObstacleRow, TooLargeRow
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,

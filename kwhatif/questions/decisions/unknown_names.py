@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from kwhatif.admission.namespaces import ALWAYS_THERE
+from kwhatif.admission.plugins import ALWAYS_THERE
 from kwhatif.kube.matching.names import nearest
 from kwhatif.kube.matching.requests import is_scalar_resource
 from kwhatif.kube.matching.tolerations import tolerates
@@ -19,7 +19,7 @@ from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.kube.model.workload import Namespace
-from kwhatif.report.nodes import NameKind, NearNameRow, UnknownNameRow
+from kwhatif.report.decision import NameKind, NearNameRow, UnknownNameRow
 from kwhatif.scheduler.framework.evidence import taint_text
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind, WorkloadRow
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.workloads.many import allowed_pods

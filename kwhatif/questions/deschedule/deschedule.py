@@ -16,7 +16,7 @@ from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.bystanders import NodeMetrics
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.descheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
+from kwhatif.kube.model.caveat.scheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
@@ -25,6 +25,7 @@ from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.rows import story_of
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     Course,
@@ -35,6 +36,7 @@ from kwhatif.report.deschedule import (
     ReplacementRow,
     RoundRow,
 )
+from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
 
@@ -55,6 +57,8 @@ class Round(msgspec.Struct, frozen=True):
     #: Other pods without a node then, which had one or did not exist.
     displaced: Sequence[str]
     caveats: Sequence[Caveat]
+    #: None where nothing was evicted.
+    story: Story | None = None
 
     def row(self, number: int) -> RoundRow:
         """Its numbers; it is the `number`th."""
@@ -79,6 +83,8 @@ class Rounds:
         self._policy = policy
         self._most = most
         self._played: Replacements | None = None
+        #: Whether the story of the first cycle is made: the report is about that one.
+        self._is_told = False
 
     def play(self, state: State, moment: int) -> Round:
         """Run one cycle on a state, at a moment, and simulate what follows."""
@@ -94,7 +100,9 @@ class Rounds:
         landed = played.land(evicted)
         own = {row.pod for row in landed}
         displaced = tuple(key for key in played.pending if key not in own)
-        return Round(cycle, evicted, landed, played.state, displaced, played.caveats())
+        story = None if self._is_told else story_of(played.ending, (), played.base.asked)
+        self._is_told = True
+        return Round(cycle, evicted, landed, played.state, displaced, played.caveats(), story)
 
     def go_on(self) -> tuple[State, int]:
         """The state and the moment at which the next cycle begins."""
@@ -145,6 +153,7 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
         displaced=tuple(first.displaced),
         rounds=rounds,
         course=course,
+        story=first.story,
     )
     said = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.remarks())
     return replace(session.report("deschedule", (), dict.fromkeys(said)), deschedule=row)

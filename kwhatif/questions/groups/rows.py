@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,10 +18,12 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupResult
-from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.groups import GroupOutcome, GroupScheduler
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind
+
+if TYPE_CHECKING:  # one attempt needs no engine with time
+    from kwhatif.simulation.engine import Engine
 
 #: Of larger groups no other order is tried.
 _MOST_REORDERED = 64

@@ -1,26 +1,41 @@
-"""Each pod as if it were the only one: always on the same state, and first in the queue."""
+"""Each pod, or group of pods, as if it were the only one: always on the same state, and first in the queue.
+
+What hangs on the order in which pods of equal priority are tried.
+
+The scheduler takes pods of one priority as they come, and each controller makes its pods in its own time: that is the
+order of the manifests only by and large. A pod that finds no node is tried again when another one has got its own
+(`EventHandlers`), so the order matters only where both want one place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.kube.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.workload import Deployment, PodSource
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
+from kwhatif.questions.groups.turns import GroupTurns
+from kwhatif.questions.judging.planned import Planned
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.report.decision import Decision
+from kwhatif.report.pod_groups import PodGroupsRow
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
@@ -28,6 +43,64 @@ from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.many import beyond, capped
 from kwhatif.workloads.replicas import free_names
+
+
+def fits_later(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> bool:
+    """Whether a pod that has found no node finds one now that all others have theirs."""
+    stuck = filter(None, map(_stuck, planned))
+    return any((found := _tried(each, (), state, profiles)) is not None and _fits(found) for each in stuck)
+
+
+def rivals(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> Iterator[OrderOfEquals]:
+    """Who has a place only because its pods came before others of the same priority, which have none."""
+    for workload in planned:
+        stuck = _stuck(workload)
+        others = [] if stuck is None else [each for each in planned if each is not workload and _equals(each, stuck)]
+        if stuck is None or not others:
+            continue
+        in_the_way = {each.pod: each.node for other in others for each in _equals(other, stuck)}
+        found = _tried(stuck, tuple(in_the_way), state, profiles)
+        if found is None or not _fits(found):
+            continue
+        nodes = {node.name for node in found.cycle.feasible}
+        here = [each for each in others if any(in_the_way[one.pod] in nodes for one in _equals(each, stuck))]
+        names = (each.applied.source.object for each in (workload, *(here or others)))
+        yield OrderOfEquals(workloads=tuple(sorted(names)))
+
+
+def _stuck(workload: Planned) -> Decision | None:
+    """Its first pod that found no node."""
+    decisions = filter(None, workload.decisions.values())
+    return next((each for each in decisions if each.outcome == "Unschedulable"), None)
+
+
+def _equals(workload: Planned, stuck: Decision) -> list[Decision]:
+    """Its pods of the same priority that have a node."""
+    decisions = filter(None, workload.decisions.values())
+    return [each for each in decisions if each.outcome == "Placed" and each.priority == stuck.priority]
+
+
+def _tried(stuck: Decision, without: Sequence[str], state: State, profiles: Mapping[str, Profile]) -> Attempt | None:
+    """The pod tried again as things are, without these; None where it is not there, or not this scheduler's."""
+    info = state.pods.get(stuck.pod)
+    profile = None if info is None else profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    if info is None or profile is None or info.pod.spec.node_name:
+        return None
+    fork = state.fork()
+    fork.apply(*(Delete(Pod, key) for key in (stuck.pod, *without) if key in fork.pods))
+    return attempt(profile, info, fork)
+
+
+def _fits(found: Attempt) -> bool:
+    return found.scores is not None
+
+
+class _Group(NamedTuple):
+    """A group of pods, in a fork in which there is no other."""
+
+    trial: NewPods
+    #: Those that are asked for, and what made them; None: they are pending already.
+    pods: list[tuple[NewPod, Applied | None]]
 
 
 class Alone:
@@ -60,9 +133,11 @@ class Alone:
         self.assumed: dict[Caveat, None] = {}
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
+        #: By the key of a group, where its pods are, and those of the manifests.
+        self._groups: dict[str, _Group] = {}
 
     def judge(self, applied: Applied, planner: Planner) -> Iterator[Decision]:
-        """The decisions about the object's pods; of equal ones the first is judged.
+        """The decisions about the object's pods; of equal ones the first is judged, of a group all by `judge_groups`.
 
         Raises:
             TemplatePathError: a custom resource has no pod template where it should have one.
@@ -73,7 +148,10 @@ class Alone:
             return
         workload, left_out, groups = applied.source.object, update.left_out, update.added.groups
         for group in groups:
-            yield replace(self._decide_first(applied, group), source=applied.source)
+            if self._is_member(group.pod):
+                yield from self._join(applied, group)
+                continue
+            yield replace(self._decide_first(applied, group), source=applied.source, runs_on=applied.runs_on)
             if len(group.names) > 1:
                 count = len(group.names) + (left_out if len(groups) == 1 else 0)
                 self._caveats[OneOfEqualPods(workload=workload, count=count)] = None
@@ -116,9 +194,57 @@ class Alone:
         used.update(names)
         return replace(group, names=names)
 
-    def decide(self, pod: Pod) -> Decision:
-        """The decision about a pending pod as if it were the next in the queue."""
-        return self._decide(NewPod(pod), self._new_pods.world.state)
+    def decide(self, pod: Pod) -> Decision | None:
+        """The decision about a pending pod as if it were the next in the queue; None: `judge_groups` makes it."""
+        if not self._is_member(pod):
+            return self._decide(NewPod(pod), self._new_pods.world.state)
+        self._group(group_of(pod)).pods.append((NewPod(pod), None))
+        return None
+
+    # --- groups --------------------------------------------------------------------------------------
+
+    def _is_member(self, pod: Pod) -> bool:
+        """Whether it is of a group that the scheduler places as a whole."""
+        cluster = self._new_pods.world.state.cluster
+        return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
+
+    def _group(self, key: str) -> _Group:
+        found = self._groups.get(key)
+        if found is None:
+            found = self._groups[key] = _Group(self._new_pods.fork(), [])
+        return found
+
+    def _join(self, applied: Applied, group: ReplicaGroup) -> Iterator[Decision]:
+        """All pods are created beside the others of their group; yields those that are refused."""
+        trial, pods = self._group(group_of(group.pod))
+        is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
+        for candidate in trial.create_all(group, stored=is_stored):
+            if candidate.refusal:
+                refused = denied(candidate, trial.world.state.cluster)
+                yield replace(refused, source=applied.source)
+            else:
+                trial.world.state.apply(Upsert(candidate.pod))
+                pods.append((candidate, applied))
+        self.assumed.update(dict.fromkeys(trial.caveats))
+
+    def judge_groups(self) -> tuple[list[Decision], PodGroupsRow | None]:
+        """The decisions about pods of groups, each group as if it were the only one; and about the groups."""
+        decisions: list[Decision] = []
+        rows = PodGroupsRow()
+        for _, (trial, pods) in sorted(self._groups.items()):
+            state = trial.world.state
+            turns = GroupTurns(self._profiles, InstantEngine(state, self._profiles))
+            decided = []
+            for candidate, applied in pods:
+                info = PodInfo(candidate.pod, state.cluster.resizes)
+                decision = turns.decide(info) or ignored(candidate.pod)
+                decided.append((info, decision))
+                source = None if applied is None else applied.source
+                decisions.append(replace(decision, changes=candidate.changes, source=source))
+            found = turns.rows(decided)
+            if found is not None:
+                rows = PodGroupsRow((*rows.groups, *found.groups), (*rows.pods, *found.pods))
+        return decisions, rows if rows.groups else None
 
     def _decide(self, candidate: NewPod, state: State) -> Decision:
         pod = PodInfo(candidate.pod)

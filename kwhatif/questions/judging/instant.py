@@ -10,20 +10,17 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.workload import StatefulSet
+from kwhatif.kube.model.workload import CronJob, StatefulSet
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
-from kwhatif.questions.manifests.assumed import assumed_of_new
-from kwhatif.questions.manifests.prepared import prepare
-from kwhatif.questions.manifests.writes import apply_at_once
+from kwhatif.questions.manifests.new_pods import assumed_of_new
+from kwhatif.questions.manifests.writes import apply_at_once, prepare
 from kwhatif.questions.placing.described import AtOnce, Explain
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision

@@ -22,25 +22,21 @@ from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
-from kwhatif.questions.decisions.decide import decision_of, refusal
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.kube.model.workload import CronJob
+from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.groups.gates import is_about_groups, with_groups
-from kwhatif.questions.judging.alone import Alone
+from kwhatif.questions.judging.alone import Alone, fits_later, rivals
 from kwhatif.questions.judging.instant import InstantRun
-from kwhatif.questions.judging.order import fits_later, rivals
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
-from kwhatif.questions.manifests.candidates import Planner
+from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings, not_asked, warnings_of
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
-from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.manifests.warned import not_asked, warnings_of
+from kwhatif.questions.manifests.new_pods import NewPods, Planner
 from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session, without_modelled
@@ -134,8 +130,7 @@ class _Judging:
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
-        is_alone = question.alone or not question.admission
-        self._caveats = dict.fromkeys(told if is_alone else without_modelled(told, session.cluster))
+        self._caveats = dict.fromkeys(without_modelled(told, session.cluster))
         #: What was assumed of pods and claims that were made.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
@@ -201,14 +196,19 @@ class _Judging:
             admission=question.admission,
         )
         decisions = [
-            refusal(applied, denied.message, self._cluster)
-            for applied, denied in self._new_pods.apply_claims(question.applied)
+            *(decision for refused in self._refused for decision in refused.decisions.values() if decision is not None),
+            *(
+                refusal(applied, denied.message, self._cluster)
+                for applied, denied in self._new_pods.apply_claims(question.applied)
+            ),
         ]
         for applied in question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     decisions.extend(alone.judge(applied, self._planner))
-        decisions += [alone.decide(info.pod) for info in self._asked_pending()]
+        decisions += filter(None, [alone.decide(info.pod) for info in self._asked_pending()])
+        of_groups, self._groups = alone.judge_groups()
+        decisions += of_groups
         self._assumed = alone.assumed
         return [], decisions, []
 

@@ -13,17 +13,15 @@ from kwhatif.controllers.progress import progress_of
 from kwhatif.controllers.stateful_set import moves_of
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.judging.planned import HOLDS_UP, Planned, waiting_for
 from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.questions.manifests.writes import USER, apply_workload, remove_workloads, replace_pod, run_once
 from kwhatif.questions.rows import decision_about
-from kwhatif.report.decision import Decision
-from kwhatif.report.workload import RolloutRow
+from kwhatif.report.decision import Decision, RolloutRow
 from kwhatif.simulation.pods import unbound
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.world import World

@@ -14,8 +14,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.workload import RolloutRow, UpdateKind
+from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -65,7 +64,7 @@ class Planned(msgspec.Struct):
 
     def decide(self, decision: Decision) -> None:
         """This is what becomes of one of the pods."""
-        self.decisions[decision.pod] = replace(decision, source=self.applied.source)
+        self.decisions[decision.pod] = replace(decision, source=self.applied.source, runs_on=self.applied.runs_on)
         if self.held_up is None and decision.outcome in HOLDS_UP:
             self.held_up = decision
 

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.described import Explain
 from kwhatif.questions.rows import queued_row
@@ -109,7 +108,7 @@ class Answer(msgspec.Struct, kw_only=True):
         """The answer as a report."""
         decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
         report = replace(
-            session.report(command, decisions, self.caveats, groups=not self.alone),
+            session.report(command, decisions, self.caveats),
             alone=self.alone,
             workloads=tuple(each.row for each in self.judged),
             queued_before=tuple(map(queued_row, self.earlier)),

@@ -8,12 +8,11 @@ over, as in a cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.matching.groups import group_of, has_groups
@@ -22,25 +21,25 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
-from kwhatif.questions.decisions.decide import ignored
-from kwhatif.questions.decisions.short import in_short
+from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import Asked, Planned
-from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.placing.described import Described, Explain
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
-from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow, VictimRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.preemption import VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.groups import GroupScheduler
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
@@ -101,12 +100,28 @@ class Attempts(Described):
 
     def _eviction(self, uid: str) -> Decision | None:
         """The last time that the pod has evicted others, with all whom it has evicted."""
-        evicted = self._evicted.get(uid)
+        evicted = self._evicted.get(uid) or self._of_groups.get(uid)
         if evicted is None:
             return None
         *before, last = evicted
         victims = {victim.pod: victim for each in before for victim in each.victims}
         return _with_victims(last, lambda victim: victim.pod not in victims, *victims.values())
+
+    @cached_property
+    def _of_groups(self) -> Mapping[str, list[Decision]]:
+        """What groups have evicted, by the UID of the one of its pods that stands for each; known in the end."""
+        scheduler, state = self._engine.scheduler, self._world.state
+        found: dict[str, list[Decision]] = {}
+        for fate in scheduler.groups.values() if isinstance(scheduler, GroupScheduler) else ():
+            members = [state.pods.get(each.key, each) for result in fate.evicting for each in result.members]
+            first = next((each for each in members if each.pod.spec.node_name), None)
+            if first is not None:
+                node, budgets = first.pod.spec.node_name, Budgets(state.cluster)
+                preemptions = [each.preemption for each in fate.evicting if each.preemption is not None]
+                rows = [group_preemption_row(each, node, budgets) for each in preemptions]
+                about = partial(decision_about, first.pod, "Preempts", node=node, detail="short")
+                found[first.uid] = [about(preemption=row) for row in rows]
+        return found
 
     def _pending(self, explained: list[Outcome], info: PodInfo) -> Decision:
         """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""

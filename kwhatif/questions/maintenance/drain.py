@@ -11,11 +11,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import counted_status
-from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.controllers.contract import Update
+from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
 from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_failure
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.duration import go_duration
@@ -24,7 +25,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.questions.maintenance.remedies import Remedy, remedies
-from kwhatif.questions.manifests.edited import Given, edit_session
+from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster, harm_of
 from kwhatif.questions.story.rows import command_row, story_of
@@ -356,7 +357,7 @@ def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
     base, options = played.base, remedy.with_flag(played.options)
     if not remedy.is_flag:
         try:
-            edited = edit_session(base.session, (Given(remedy.text, remedy.edit),))
+            edited = edit_session(base.session, (SourcedEdit(remedy.text, remedy.edit),))
         except InputError:
             return False
         base = SettledCluster(edited, base.parameters)

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Remove
-from kwhatif.controllers.finished_pods import pods_assigned_to
-from kwhatif.controllers.node_taints import is_evicting
 from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
-from kwhatif.controllers.taint_eviction import says_for_how_long
+from kwhatif.controllers.pods import pods_assigned_to
+from kwhatif.controllers.taint_eviction import is_evicting, says_for_how_long
+from kwhatif.edits.edit import SourcedEdit
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_static, is_terminal
 from kwhatif.questions.maintenance.remedies import Remedy
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.rows import story_of
@@ -138,7 +137,7 @@ class Lost(Played):
         engine = self.engine.fork()
         engine.ask()
         playing = Playing(engine, self.base.session.namespace)
-        playing.perform(Given(remedy.text, remedy.edit))
+        playing.perform(SourcedEdit(remedy.text, remedy.edit))
         engine.settle()
         pods = engine.world.state.cluster.all(Pod)
         return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}

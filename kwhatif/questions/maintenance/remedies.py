@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.disruption import budget_pods, pods_selected_by
 from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
 from kwhatif.edits.edit import Assignment, Edit
 from kwhatif.edits.parse import parse_edit

@@ -1,27 +1,41 @@
-"""Objects that are about to be applied, and the cluster with those of them that are not pods and make none."""
+"""Objects that are about to be applied, and the cluster with those of them that are not pods and make none.
+
+Everything in a cluster whose pods can be restarted.
+
+The API server's warnings (Pod Security) and calls (webhooks) when the objects are applied.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.load import counted_budgets
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.new_objects import updated
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.updated import updated
+from kwhatif.admission.pod_defaults import default_pod
+from kwhatif.admission.pod_security.policy import check_pod_security, fills_in_contexts, standards_of, violations
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked, PodSecurityWarns
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.helm import HelmHook
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.workload import POD_SOURCES, Namespace, NamespaceMeta
+from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Namespace, NamespaceMeta
+from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.session.asked import Subject, admission_not_asked, new_object
+from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_object import applied_object
+from kwhatif.workloads.applied_template import template_of
 
 
 def fill_budgets(state: State) -> Iterator[Caveat]:
@@ -44,6 +58,11 @@ class Applied(msgspec.Struct, frozen=True):
     hook: HelmHook | None = None
     #: It was read from an API server, which has admitted it: it is taken as it stands.
     stored: bool = False
+
+    @property
+    def runs_on(self) -> str | None:
+        """Where it runs now, if it is a pod of the cluster that was asked for by name."""
+        return self.object.spec.node_name or None if self.restarted and isinstance(self.object, Pod) else None
 
     @property
     def is_workload(self) -> bool:
@@ -83,3 +102,108 @@ def _keep_namespaces(state: State, applied: Sequence[Applied]) -> None:
     if not state.cluster.all(Namespace):
         for name in {each.object.metadata.namespace for each in applied} - {""}:
             state.apply(Upsert(default_object(Namespace(metadata=NamespaceMeta(name=name)))))
+
+
+#: Owners whose pods no controller restarts: mirror pods of static ones.
+_NODE = "Node"
+
+
+class Restarted(NamedTuple):
+    """A workload whose pods are restarted; pods represent a controller that is not in the input."""
+
+    name: str
+    applied: Applied
+    #: Its other pods, where it is a pod that stands for them.
+    others: Sequence[Pod] = ()
+
+
+def restarted_workloads(cluster: Cluster) -> Iterator[Restarted]:
+    """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
+    covered: set[tuple[str, str]] = set()
+    for kind in WORKLOADS:
+        for key in sorted(cluster.all(kind)):
+            obj = cluster.all(kind)[key]
+            covered.add((kind.__name__, key))
+            if not _has_known_controller(obj, cluster):
+                yield Restarted(f"{kind.__name__} {key}", _applied(obj))
+    groups: dict[str, list[Pod]] = {}
+    for pod in cluster.all(Pod).values():
+        owner = controller_of(pod.metadata)
+        if is_terminal(pod) or not pod.spec.node_name or (owner is not None and owner.kind == _NODE):
+            continue
+        if owner is None or (owner.kind, f"{pod.metadata.namespace}/{owner.name}") not in covered:
+            groups.setdefault(owner_and_workload(pod)[1] or f"Pod {key_of(pod)}", []).append(pod)
+    for name in sorted(groups):
+        first, *others = sorted(groups[name], key=key_of)
+        yield Restarted(name, _applied(first), tuple(others))
+
+
+def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
+    """Whether another workload makes it: a Deployment's ReplicaSet, a CronJob's Job."""
+    owner = controller_of(obj.metadata)
+    kinds = {kind.__name__: kind for kind in WORKLOADS}
+    if owner is None or owner.kind not in kinds:
+        return False
+    return f"{obj.metadata.namespace}/{owner.name}" in cluster.all(kinds[owner.kind])
+
+
+def _applied(obj: KubernetesObject) -> Applied:
+    name = f"{type(obj).__name__} {key_of(obj)}"
+    return Applied(obj, SourceRow(file=name, object=name), restarted=True)
+
+
+def not_asked(
+    applied: Sequence[Applied], before: Cluster, cluster: Cluster, decisions: Sequence[Decision]
+) -> Iterator[AdmissionNotAsked]:
+    """The webhooks that would be called for the objects and their pods; existing pods were already admitted.
+
+    Args:
+        applied: what is applied or restarted.
+        before: the cluster without it.
+        cluster: with it.
+        decisions: about the pods.
+    """
+    yield from admission_not_asked(_subjects(applied, before, decisions), cluster)
+
+
+def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[Decision]) -> Iterator[Subject]:
+    for each in applied:
+        obj: Any = each.object
+        if not each.is_workload or (each.restarted and isinstance(obj, Pod)):
+            continue
+        name = each.source.object
+        pods = tuple(row.pod for row in decisions if row.source == each.source and row.outcome != "Denied")
+        pod = _pod_of(obj)
+        if pod is not None or isinstance(obj, CustomResource):
+            meta = PodMeta(namespace=obj.metadata.namespace) if pod is None else pod.metadata
+            yield Subject(name, new_object(Pod(metadata=meta)), pods)
+        if not (each.restarted or isinstance(obj, Pod | CustomResource)):
+            is_there = before.get(type(obj), key_of(obj)) is not None
+            yield Subject(name, new_object(obj, "UPDATE" if is_there else "CREATE"), pods)
+
+
+def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSecurityWarns]:
+    """Objects with the same warning are one caveat; if the pods are refused, the refusal already has it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in () if fills_in_contexts(cluster) else applied:
+        pod = None if each.restarted or not each.is_workload else _pod_of(each.object)
+        if pod is None:
+            continue
+        standard = standards_of(cluster.namespace_labels(pod.metadata.namespace)).warn
+        violation = violations(pod, standard, cluster.minor)
+        if violation and check_pod_security(pod, cluster) is None:
+            found.setdefault((standard.text, violation), []).append(each.source.object)
+    for (standard_text, violation), objects in found.items():
+        yield PodSecurityWarns(objects=tuple(objects), standard=standard_text, violation=violation)
+
+
+def _pod_of(obj: Any) -> Pod | None:
+    """The pod that it is, or that its template is of; None of a custom resource."""
+    if isinstance(obj, Pod | CustomResource):
+        return default_pod(obj) if isinstance(obj, Pod) else None
+    template = template_of(obj)
+    if template is None:
+        return None
+    noted = template.metadata
+    meta = PodMeta(namespace=obj.metadata.namespace, labels=noted.labels, annotations=noted.annotations)
+    return default_pod(Pod(metadata=meta, spec=template.spec))

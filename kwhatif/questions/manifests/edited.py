@@ -6,21 +6,20 @@ So a scaled workload has its pods: new ones are pending, and those that its cont
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import changes_between
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, Denied, changes_between
 from kwhatif.admission.quota.state import Counted, QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.edits.edit import Edit, Resolved, Scaling
+from kwhatif.edits.edit import Edit, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.reading import NoNodes
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
@@ -30,14 +29,11 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
-from kwhatif.questions.manifests.assumed import injected
-from kwhatif.questions.manifests.candidates import Planner
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
-from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.manifests.prepared import prepare
+from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
 from kwhatif.questions.manifests.resized import EditedResizes
-from kwhatif.questions.manifests.writes import apply_at_once
+from kwhatif.questions.manifests.writes import apply_at_once, prepare
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.scheduler.framework.profile import Profile
@@ -120,15 +116,8 @@ class MadeByControllers:
             self._refused = self._refused or outcome.message
 
 
-class Given(NamedTuple):
-    """An edit, and its source: `--if 'cordon a1'`."""
-
-    where: str
-    edit: Edit
-
-
 def edit_session(
-    session: Session, edits: Sequence[Given], *, namespace: str | None = None, problems: Sequence[Problem] = ()
+    session: Session, edits: Sequence[SourcedEdit], *, namespace: str | None = None, problems: Sequence[Problem] = ()
 ) -> Session:
     """The session after these edits, in order; the session itself is not changed.
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.edits.edit import Apply, DeleteObjects, Reference
+from kwhatif.edits.edit import Apply, DeleteObjects, Reference, SourcedEdit
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.helm import Phase
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.state.change import Delete
 from kwhatif.state.state import State
 from kwhatif.workloads.owners import pods_of
@@ -89,7 +88,7 @@ def without_earlier_runs(state: State, applied: Sequence[Applied]) -> State:
     return state
 
 
-def steps_of(where: str, applied: Sequence[Applied], text: str, cluster: Cluster) -> Iterator[Given]:
+def steps_of(where: str, applied: Sequence[Applied], text: str, cluster: Cluster) -> Iterator[SourcedEdit]:
     """Steps that apply everything: each hook, and that it goes when it has run, around the rest.
 
     Args:
@@ -100,33 +99,33 @@ def steps_of(where: str, applied: Sequence[Applied], text: str, cluster: Cluster
     """
     phases = in_phases(applied)
     if around := tuple(each.object for each in phases.around_before):
-        yield Given(where, Apply(text="apply what Helm hooks need", objects=around))
+        yield SourcedEdit(where, Apply(text="apply what Helm hooks need", objects=around))
     for each in phases.before:
         yield from _run(where, each, cluster)
     if passing := [each for each in phases.around_before if each.hook is not None and each.hook.passes]:
         yield _deletion(where, passing)
     if phases.staying:
-        yield Given(where, Apply(text=text, objects=tuple(each.object for each in phases.staying)))
+        yield SourcedEdit(where, Apply(text=text, objects=tuple(each.object for each in phases.staying)))
     if around := tuple(each.object for each in phases.around_after):
-        yield Given(where, Apply(text="apply what Helm hooks need", objects=around))
+        yield SourcedEdit(where, Apply(text="apply what Helm hooks need", objects=around))
     for each in phases.after:
         yield from _run(where, each, cluster)
     if phases.around_after:
         yield _deletion(where, phases.around_after)
 
 
-def _run(where: str, hook: Applied, cluster: Cluster) -> Iterator[Given]:
+def _run(where: str, hook: Applied, cluster: Cluster) -> Iterator[SourcedEdit]:
     """It is applied, and deleted when nothing happens any more: how long it takes is not known."""
     obj = hook.object
     if hook.hook is not None and hook.hook.replaces and cluster.get(type(obj), key_of(obj)) is not None:
         yield _deletion(where, [hook])
     said = f" ({hook.hook.said})" if hook.hook else ""
-    yield Given(where, Apply(text=f"apply {type(obj).__name__}/{obj.metadata.name}{said}", objects=(obj,)))
+    yield SourcedEdit(where, Apply(text=f"apply {type(obj).__name__}/{obj.metadata.name}{said}", objects=(obj,)))
     if obj.metadata.name:
         yield _deletion(where, [hook])
 
 
-def _deletion(where: str, applied: Sequence[Applied]) -> Given:
+def _deletion(where: str, applied: Sequence[Applied]) -> SourcedEdit:
     references = tuple(
         Reference(
             text=f"{type(each.object).__name__}/{each.object.metadata.name}",
@@ -137,4 +136,4 @@ def _deletion(where: str, applied: Sequence[Applied]) -> Given:
         for each in applied
     )
     text = f"delete {' '.join(each.text for each in references)}"
-    return Given(where, DeleteObjects(text=text, objects=references, ignore_not_found=True))
+    return SourcedEdit(where, DeleteObjects(text=text, objects=references, ignore_not_found=True))

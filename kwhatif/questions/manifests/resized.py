@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kwhatif.admission.resize import is_resize
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import ResizeAssumed, ResizeEvicts
 from kwhatif.kube.model.cluster import key_of

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.events import cluster_events

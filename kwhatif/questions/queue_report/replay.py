@@ -11,26 +11,30 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.described import AtOnce, Explain
-from kwhatif.questions.placing.taken_room import in_the_way, without
+from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.questions.decisions.decide import in_full
+from kwhatif.questions.groups.turns import GroupTurns, in_group_order
+from kwhatif.questions.placing.described import AtOnce, Explain, in_the_way, without
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
-from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.batch import ScheduleResult, result_of
+from kwhatif.scheduler.batch.result import AttemptOutcome
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.hints import QUEUE
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.scheduler.queue.event_handlers import EventHandlers
-from kwhatif.scheduler.queue.failure import FailedAttempt, handle_failure
+from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
+from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
+from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence
 from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.preempting import Preempting
-from kwhatif.scheduler.queue.profiles import queue_profile
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.profiles import Preempting, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo, entity_key
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
@@ -56,6 +60,8 @@ class Turn(msgspec.Struct):
     decision: Decision
     #: How many were tried before it, and it itself.
     number: int
+    #: Keys of the pods that it has evicted, or its group.
+    victims: tuple[str, ...]
 
 
 class Replay:
@@ -77,9 +83,11 @@ class Replay:
         self._lister = pod_lister(self.world.cluster)
         preempting = Preempting(self._lister)
         made = {name: queue_profile(profile, self.world, preempting) for name, profile in profiles.items()}
-        self._queue = SchedulingQueue(made, self.world.cluster, witness=self._note)
+        queue = GroupSchedulingQueue if has_groups(before.cluster) else SchedulingQueue
+        self._queue: SchedulingQueue = queue(made, self.world.cluster, witness=self._note)
         self._handlers = EventHandlers(self._queue, profiles.keys())
         self._engine = InstantEngine(self.world, profiles)
+        self.groups = GroupTurns(profiles, self._engine)
         self._engine.world.watchers.append(self._observe)
         self._described = AtOnce(self._engine.world, profiles, explain)
         #: What the pod that is being placed reserves besides room, such as its claims: before and after.
@@ -93,6 +101,8 @@ class Replay:
         #: What became of those that were tried, at last.
         self.turns: dict[str, Turn] = {}
         self._placed: list[ScheduleResult] = []
+        #: The pods that groups have evicted.
+        self._gone: list[PodInfo] = []
         #: The world without any of these, and where pods would fit there, by what they have in common with replicas.
         self._before_all: State | None = None
         self._alone: dict[bytes, frozenset[str]] = {}
@@ -143,7 +153,12 @@ class Replay:
     def _count_woken(self) -> None:
         """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
         ready, backing_off = self._queue.active.queue, self._queue.backoff
-        self.woken.update(key for key in self._just_hinted if key in ready or key in backing_off)
+        pods = self.world.pods
+        for key in self._just_hinted:
+            group = group_of(pods[key].pod) if key in pods and has_groups(self.world.cluster) else ""
+            entity = entity_key(group) if group else key
+            if entity in ready or entity in backing_off:
+                self.woken.add(key)
         self._just_hinted.clear()
 
     @property
@@ -153,17 +168,48 @@ class Replay:
 
     def run(self) -> None:
         """Try the ready pods until there are none. It ends: placed pods stay, and evicted ones are not replaced."""
-        while (info := self._queue.pop()) is not None:
-            result = self._engine.attempt(info.pod_info)
-            decision = self._described.decide(result, [])
+        while (info := self._queue.pop_entity()) is not None:
             self._reserved.clear()
-            self._engine.carry_out(info.pod_info, result)
-            self.turns[info.key] = Turn(result.settled, decision, len(self.turns) + 1)
-            if result.node is None:
-                self._fail(info, result)
+            if isinstance(info, QueuedPodGroupInfo):
+                self._try_group(info)
             else:
-                self._place(info, result)
+                self._try(info)
             self._count_woken()
+
+    def _try(self, info: QueuedPodInfo) -> None:
+        result = self._engine.attempt(info.pod_info)
+        decision = self._described.decide(result, [])
+        self._engine.carry_out(info.pod_info, result)
+        victims = [victim.pod for victim in result.victims]
+        self._note_turn(result.settled, decision, victims)
+        if result.node is None:
+            self._fail(info, result)
+        else:
+            self._see(victims)
+            self._place(info, result)
+
+    def _try_group(self, info: QueuedPodGroupInfo) -> None:
+        """All that wait of a group: those that get no node come back into it."""
+        queue, members = self._queue, info.in_order
+        assert isinstance(queue, GroupSchedulingQueue), "it made it"
+        turn = self.groups.take(info.group_key, [each.pod_info for each in members])
+        self._gone += turn.victims
+        self._see(turn.victims)
+        for each in members:
+            decision = turn.decisions[each.key]
+            outcome: AttemptOutcome = "Unschedulable" if decision.node is None else "Placed"
+            rejectors = turn.rejectors_of(each.key)
+            result = ScheduleResult(each.pod_info, outcome, decision.node, decision.message, rejectors=rejectors)
+            self._note_turn(result, decision, turn.victims)
+            if result.node is None:
+                self._fail(each, result)
+            else:
+                self._place(each, result)
+        queue.add_attempted_group(info, turn.result.status.code)
+
+    def _note_turn(self, result: ScheduleResult, decision: Decision, victims: Sequence[PodInfo]) -> None:
+        gone = tuple(victim.key for victim in victims)
+        self.turns[result.pod.key] = Turn(result, decision, len(self.turns) + 1, gone)
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
         nominated = self.world.pods[info.key].pod.status.nominated_node_name
@@ -174,14 +220,17 @@ class Replay:
         del event
         self._reserved.append((before, after))
 
-    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
-        """Its victims are gone, its claims are bound (`PreBind`), and then it is on its node."""
-        self._placed.append(result.settled)
-        self._queue.done(info.uid)
-        for victim in result.victims:
-            self._handlers.handle(victim.pod.pod, None)
+    def _see(self, victims: Sequence[PodInfo]) -> None:
+        """The victims are gone, and claims are bound (`PreBind`)."""
+        for victim in victims:
+            self._handlers.handle(victim.pod, None)
         for old, new in self._reserved:
             self._handlers.handle(old, new)
+
+    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
+        """The pod is on its node."""
+        self._placed.append(result.settled)
+        self._queue.done(info.uid)
         self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
 
     # --- what is left --------------------------------------------------------------------------------
@@ -190,9 +239,16 @@ class Replay:
         """The hints that have woken the pod, if it was woken."""
         return tuple(self._hinted.get(key, ())) if key in self.woken else ()
 
-    def at_last(self, info: PodInfo) -> Attempt:
-        """The placement of a pod that stays unschedulable, if it were tried at the end."""
-        return attempt(self._profile_of(info), info, self.world)
+    def at_last(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
+        """What would become of a pod that stays unschedulable, if it were tried at the end; a group is gated then."""
+        gated = self.groups.gated(info) if self._is_member(info) else None
+        if gated is not None:
+            return ScheduleResult(info, "Gated"), gated
+        whole = attempt(self._profile_of(info), info, self.world)
+        return result_of(whole).settled, in_full(whole)
+
+    def _is_member(self, info: PodInfo) -> bool:
+        return bool(group_of(info.pod)) and has_groups(self.world.cluster)
 
     def behind(self, info: PodInfo) -> tuple[str, ...]:
         """The pods before it in the queue that take the room which it would have after the edits; to be asked last."""
@@ -207,11 +263,21 @@ class Replay:
         known = self._alone.get(template)
         if known is None:
             if self._before_all is None:
-                self._before_all = without(self._placed, self.world)
-            result = attempt(self._profile_of(info), info, self._before_all)
-            feasible = result.cycle.feasible if result.scores is not None else ()
-            known = self._alone[template] = frozenset(node.name for node in feasible)
+                self._before_all = without(self._placed, self.world, self._gone)
+            known = self._alone[template] = frozenset(self._nodes_for(info, self._before_all))
         return known
+
+    def _nodes_for(self, info: PodInfo, state: State) -> Iterator[str]:
+        """Where the pod fits, or its group is placed."""
+        profile, group = self._profile_of(info), state.cluster.get(PodGroup, group_of(info.pod))
+        if group is None or not self._is_member(info):
+            result = attempt(profile, info, state)
+            yield from (node.name for node in result.cycle.feasible) if result.scores is not None else ()
+            return
+        pods = state.members_of(key_of(group)).values()
+        members = in_group_order(each for each in pods if not each.pod.spec.node_name)
+        found = run_algorithm(plain_cycle(profile), group, members, state)
+        yield from (each.node for each in found.placed if each.node is not None) if found.is_placed else ()
 
     def _profile_of(self, info: PodInfo) -> Profile:
         return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]

@@ -10,8 +10,7 @@ import msgspec
 
 from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.questions.decisions.decide import decision_of
-from kwhatif.questions.decisions.short import in_full
+from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.placing.described import AtOnce, Describe
@@ -19,7 +18,7 @@ from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.pod_groups import GroupPodRow, PodGroupsRow
+from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
@@ -72,25 +71,17 @@ class Trying:
         for info in pods:
             together = None if self._groups is None else self._groups.decide(info)
             wake_ups = () if self._is_explained(info) else None
-            self.found.append(self._try(info) if together is None else Tried(info, together, (), wake_ups))
+            self.found.append(self._try(info) if together is None else self._of_group(info, together, wake_ups))
         return self
 
     @property
     def groups(self) -> PodGroupsRow | None:
         """What becomes of the groups of the pods that are asked for; None: of none."""
-        tried = {} if self._groups is None else self._groups.rows
-        members = [each for each in self.found if group_of(each.info.pod) and self._question.asks_for(each.info)]
-        asked = {group_of(each.info.pod) for each in members} & tried.keys()
-        pods = [
-            GroupPodRow(
-                pod=each.info.key,
-                group=group_of(each.info.pod),
-                node=each.decision.node,
-                message="" if each.decision.node else each.decision.said,
-            )
-            for each in members
-        ]
-        return PodGroupsRow(groups=tuple(tried[key] for key in sorted(asked)), pods=tuple(pods)) if asked else None
+        if self._groups is None:
+            return None
+        return self._groups.rows(
+            (each.info, each.decision) for each in self.found if self._question.asks_for(each.info)
+        )
 
     def _is_explained(self, info: PodInfo) -> bool:
         question = self._question
@@ -100,6 +91,10 @@ class Trying:
     def caveats(self) -> Mapping[Caveat, None]:
         """What the decisions leave out."""
         return self._described.caveats
+
+    def _of_group(self, info: PodInfo, decision: Decision, wake_ups: Sequence[WakeUpRow] | None) -> Tried:
+        turn = None if self._groups is None else self._groups.turns.get(group_of(info.pod))
+        return Tried(info, decision, () if turn is None else turn.rejectors_of(info.key), wake_ups)
 
     def _try(self, info: PodInfo) -> Tried:
         question = self._question

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import named
+from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
 from kwhatif.kube.matching.requests import CPU, pod_requests, to_resources
 from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound
@@ -16,8 +15,20 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.questions.decisions.decide import objections_of
-from kwhatif.questions.queue_report import node_causes, other_causes
-from kwhatif.questions.queue_report.objected import OnNode, WakingChange
+from kwhatif.questions.queue_report.causes import (
+    OnNode,
+    WakingChange,
+    affinity,
+    cordons,
+    devices,
+    growth,
+    labels,
+    ports,
+    room,
+    spread,
+    taints,
+    volumes,
+)
 from kwhatif.report import queue as rows
 from kwhatif.report.queue import (
     Cause,
@@ -165,16 +176,16 @@ def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> I
         if verdict.plugin in rejectors
     ]
     pod = result.cycle.pod
-    yield from node_causes.room(found)
-    yield from node_causes.growth(found)
-    yield from node_causes.taints(pod, found)
-    yield from node_causes.cordons(found)
-    yield from node_causes.labels(found)
-    yield from other_causes.ports(found)
-    yield from other_causes.spread(pod, found)
-    yield from other_causes.affinity(found)
-    yield from other_causes.volumes(found)
-    yield from other_causes.devices(found)
+    yield from room(found)
+    yield from growth(found)
+    yield from taints(pod, found)
+    yield from cordons(found)
+    yield from labels(found)
+    yield from ports(found)
+    yield from spread(pod, found)
+    yield from affinity(found)
+    yield from volumes(found)
+    yield from devices(found)
 
 
 def _is_alone(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:

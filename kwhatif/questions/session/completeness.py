@@ -11,7 +11,7 @@ from typing import Any
 
 from kwhatif.kube.matching.volumes import claim_class, claim_names
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import (
+from kwhatif.kube.model.caveat.reading import (
     DanglingReference,
     NoBudgets,
     NodesNotInInput,

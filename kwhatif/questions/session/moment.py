@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.descheduling import MomentNotKnown
+from kwhatif.kube.model.caveat.scheduling import MomentNotKnown
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.matching.pod_resources import pod_resources
-from kwhatif.kube.matching.requests import Resources, resource_nanos
+from kwhatif.kube.matching.requests import Resources, pod_resources, resource_nanos
 from kwhatif.kube.matching.tolerations import first_untolerated
 from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool

@@ -1,4 +1,7 @@
-"""The autoscaler that a session's questions reckon with, where one is asked for."""
+"""The autoscaler that a session's questions reckon with, where one is asked for.
+
+The autoscalers are imported when one is asked for: most questions need none.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
 from kwhatif.autoscaler.contract import NodeAutoscaler
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.model.caveat import Caveat
@@ -27,10 +29,14 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
     def controllers(self, profiles: Mapping[str, Profile]) -> tuple[Controller, ...]:
         """The autoscaler as an actor of a simulation with time."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling
+
         return (NodeAutoscaling(self.autoscaler, profiles, self.at, self.startup),)
 
     def played(self, view: View) -> tuple[AutoscaleRow, tuple[Caveat, ...]]:
         """What it has added in a simulation, and what is to be said about that."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
+
         known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
         row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
         if not any(nodes for _, nodes in known.rounds):

@@ -7,12 +7,12 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_level import without_disabled
+from kwhatif.admission.pod_defaults import without_disabled
 from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.groups import has_groups
-from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
@@ -186,10 +186,28 @@ class Session:
         #: Notes of these edits that are true only without reactions.
         self.notes_at_rest: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        sources = ", ".join(self._sources) or "objects"
+        return f"<cluster of {sources}: {len(self.state.nodes)} nodes, {len(self.state.pods)} pods>"
+
     @property
     def cluster(self) -> Cluster:
         """The objects of the snapshot."""
         return self.state.cluster
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """What it was read from, by the names that reports give it."""
+        return self._sources
+
+    def anew(self) -> Session:
+        """The same cluster with nothing remembered: a question that was stopped may have left half of a result."""
+        other = copy(self)
+        other.state = State(self.cluster)
+        other.profiles = {name: replace(profile) for name, profile in self.profiles.items()}
+        keep_queued(other.state, other.profiles)
+        other._with_owners = None
+        return other
 
     def with_owners(self) -> Session:
         """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.

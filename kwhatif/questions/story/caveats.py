@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
-from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.controllers.cron import is_due
-from kwhatif.controllers.node_taints import ready_status
+from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.controllers.revisions import has_missed
-from kwhatif.controllers.taint_eviction import says_for_how_long
+from kwhatif.controllers.taint_eviction import ready_status, says_for_how_long
+from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
@@ -26,15 +25,14 @@ from kwhatif.kube.model.caveat.workloads import (
     Unmodelled,
 )
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import SECOND, LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_static, is_terminal, pod_condition
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
-from kwhatif.questions.manifests.assumed import assumed_of_new
+from kwhatif.kube.model.workload import POD_CONTROLLERS, CronJob, DaemonSet, Job, Namespace, StatefulSet
+from kwhatif.questions.manifests.new_pods import assumed_of_new
 from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story

@@ -3,29 +3,79 @@
 The world without the question is simulated to the same second (`Without`). What fails there as well happens anyway: it
 is no harm. New pods are not the same in both worlds, so workloads are compared by how many of their
 pods have each outcome; pods that existed before, by name.
+
+The same cluster without the question's actions: what happens there happens anyway.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import Job
 from kwhatif.questions.decisions.workload_rows import room_for_pods
 from kwhatif.questions.story.end import participants, stuck_rollouts, terminating_pods, unavailable_pods
 from kwhatif.report.story import FailedRow, PendingRow, RefusedRow, Settled
+from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Gone
 from kwhatif.simulation.tally import Standing
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.removal import active
+
+
+class Without:
+    """A simulation without the question's actions: the cluster at any later second.
+
+    It runs only as far as needed, and its states are shared: a sweep plays it once.
+    """
+
+    def __init__(self, settled: Engine, again: Callable[[], Engine]) -> None:
+        """Set up.
+
+        Args:
+            settled: the simulation when the question is asked; it stays as it is.
+            again: creates it once more, for the reference mode.
+        """
+        self._again = again
+        #: The simulation after each moment at which something was due; the first is the start.
+        self._moments = [settled]
+
+    def at(self, second: float) -> Engine:
+        """The simulation at that second, after all reactions; read-only.
+
+        An endless loop stays where it was found: it has no end to compare with.
+        """
+        if is_reference():
+            plain = self._again()
+            plain.ask()
+            _go_on(plain, second)
+            return plain
+        while (due := self._moments[-1].next_of_all()) is not None and due <= second:
+            last = self._moments[-1]
+            if last.cycle is not None:
+                break
+            last.world.state.prepare()
+            later = last.fork()
+            later.ask()
+            _go_on(later, due)
+            if later.clock.now <= last.clock.now:
+                break
+            self._moments.append(later)
+        return next(each for each in reversed(self._moments) if each.clock.now <= second or each is self._moments[0])
+
+
+def _go_on(engine: Engine, second: float) -> None:
+    if engine.cycle is None and second > engine.clock.now:
+        engine.wait(second - engine.clock.now)
+
 
 # Pods that have no node when nothing happens any more.
 

@@ -19,9 +19,8 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.rows import Asked
-from kwhatif.questions.story.without import Without
 from kwhatif.report.maintenance import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.chance import Chance

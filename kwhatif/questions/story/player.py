@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-from kwhatif.edits.edit import Edit
+from kwhatif.edits.edit import Edit, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import in_one
 from kwhatif.questions.story.played import SettledCluster
@@ -62,7 +61,7 @@ class Player(ABC, Generic[S, Outcome]):
     def _prepare(self, engine: Engine) -> None:
         playing = Playing(engine, self.session.namespace)
         for edit in self.edits:
-            playing.perform(Given(edit.text, edit))
+            playing.perform(SourcedEdit(edit.text, edit))
             engine.settle()
 
     def play(self, scenario: S) -> Outcome:

@@ -1,9 +1,14 @@
-"""`simulate`: what follows from these steps, in order, each once the one before has settled."""
+"""`simulate`: what follows from these steps, in order, each once the one before has settled.
+
+Many runs of one simulation with other choices: what is the same in all of them, and how often the rest occurs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +18,7 @@ from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
-from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, Wait, Wrong
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, SourcedEdit, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
@@ -24,22 +29,86 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.questions.groups.gates import with_gate
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.played import begin
 from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
-from kwhatif.questions.story.runs import Runs, compared
-from kwhatif.questions.story.without import Without
 from kwhatif.report import Report
-from kwhatif.report.story import CommandRow, Story
+from kwhatif.report.story import CommandRow, FactRow, RunsRow, Story, What
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
+
+
+class Runs(NamedTuple):
+    """The number of runs, and the seed of their choices."""
+
+    number: int
+    seed: int
+    #: Called with the number done, and the total.
+    progress: Callable[[int, int], None] | None = None
+
+    def watched(self, stories: Iterable[Story]) -> Iterator[Story]:
+        """The stories of the runs as they come."""
+        for done, story in enumerate(stories, 1):
+            yield story
+            if self.progress is not None:
+                self.progress(done, self.number)
+
+    @property
+    def seeds(self) -> Iterator[str]:
+        """One seed for each run."""
+        return (f"{self.seed} {number}" for number in range(self.number))
+
+
+def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
+    """What the stories have in common, and what differs: the most frequent first."""
+    counts = Counter[tuple[What, str]]()
+    seconds: list[float] = []
+    concerned: set[str] = set()
+    ends: list[dict[str, bool]] = []
+    for story in runs.watched(stories):
+        seconds.append(story.seconds)
+        counts.update(set(_facts(story)))
+        moved = {row.workload for row in story.workloads if (row.before != row.after or row.pending) and not row.anyway}
+        concerned |= moved
+        ends.append({row.workload: not row.pending and bool(row.after) for row in story.workloads})
+    for end in ends:
+        counts.update({("placed", name) for name in concerned if end.get(name)})
+    rows = sorted(counts.items(), key=lambda item: (-item[1], _ORDER.index(item[0][0]), item[0][1]))
+    return RunsRow(
+        runs=runs.number,
+        seed=runs.seed,
+        seconds_least=min(seconds, default=0.0),
+        seconds_most=max(seconds, default=0.0),
+        facts=tuple(FactRow(what=what, subject=subject, runs=number) for (what, subject), number in rows),
+    )
+
+
+#: What counts more comes first.
+_ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted", "evicted", "overrun")
+
+
+def _facts(story: Story) -> Iterator[tuple[What, str]]:
+    yield "settled", story.outcome
+    for command in story.commands:
+        if command.ok is False:
+            yield "failed", command.command
+    yield from (("failed", row.workload) for row in story.failed if not row.anyway)
+    yield from (("pending", row.owner or f"Pod {row.pod}") for row in story.pending if not row.anyway)
+    for gone in story.gone:
+        if not gone.initial or gone.anyway:
+            continue
+        if gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
+            yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
+    for budget in story.budgets:
+        if budget.overrun > budget.overrun_anyway:
+            yield "overrun", budget.budget
+
 
 # An edit as writes to the API server; controllers and kubelets react to them.
 
@@ -75,7 +144,11 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
 
 
 def simulate(
-    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+    session: Session,
+    steps: Sequence[SourcedEdit],
+    parameters: Parameters,
+    namespace: str = "",
+    runs: Runs | None = None,
 ) -> Report:
     """Simulate until nothing happens any more; the session is not changed.
 
@@ -98,7 +171,7 @@ def simulate(
     return session.with_growth(replace(report, story=story), playing.engine.world)
 
 
-def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
     """The story of these steps, and its caveats; objects that the API server refuses are left out without an error.
 
     Raises:
@@ -111,7 +184,7 @@ def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> 
 
 def _play(
     session: Session,
-    steps: Sequence[Given],
+    steps: Sequence[SourcedEdit],
     parameters: Parameters,
     namespace: str,
     chance: Chance,
@@ -142,7 +215,7 @@ def _play(
 
 
 def _without(
-    session: Session, steps: Sequence[Given], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
+    session: Session, steps: Sequence[SourcedEdit], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
 ) -> Without | None:
     """The world without the steps; if there are none, without the edits; None without either.
 
@@ -158,12 +231,12 @@ def _without(
     return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
 
 
-def applied_in(steps: Sequence[Given]) -> Iterator[object]:
+def applied_in(steps: Sequence[SourcedEdit]) -> Iterator[object]:
     """What is applied in any step."""
     return (obj for step in steps if isinstance(step.edit, Apply) for obj in step.edit.objects)
 
 
-def _changes(steps: Sequence[Given]) -> bool:
+def _changes(steps: Sequence[SourcedEdit]) -> bool:
     """Whether there is any action, and not only waiting."""
     return any(not isinstance(step.edit, Wait | Settle) for step in steps)
 
@@ -188,7 +261,7 @@ class Playing:
         self._resized: dict[str, None] = {}
         self._namespace = namespace
 
-    def perform(self, step: Given) -> None:
+    def perform(self, step: SourcedEdit) -> None:
         """Do the step, with all immediate reactions.
 
         Raises:
@@ -213,7 +286,7 @@ class Playing:
             case _:
                 self._write(step)
 
-    def _evict(self, step: Given, edit: edits.EvictPods) -> None:
+    def _evict(self, step: SourcedEdit, edit: edits.EvictPods) -> None:
         """One eviction request for each pod, all at once; refused ones are not repeated."""
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         pods = lookup.objects(edit.pods)
@@ -232,7 +305,7 @@ class Playing:
 
         self.engine.perform(asked)
 
-    def _drain(self, step: Given, edit: edits.Drain) -> None:
+    def _drain(self, step: SourcedEdit, edit: edits.Drain) -> None:
         try:
             options = drain_options(edit)
         except Wrong as wrong:
@@ -248,14 +321,14 @@ class Playing:
             yield each if isinstance(each, CommandRow) else command_row(each[0], self.engine, each[1])
         yield from resizes_not_granted(self._resized, self.engine)
 
-    def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
+    def _nodes(self, step: SourcedEdit, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         nodes: list[Node] = lookup.nodes(words)
         if lookup.mistakes:
             raise _cannot(step, lookup.mistakes)
         return [node.metadata.name for node in nodes]
 
-    def _write(self, step: Given) -> None:
+    def _write(self, step: SourcedEdit) -> None:
         """An edit as writes to the API server; controllers and kubelets react to them.
 
         If several objects are applied, those that the API server refuses are skipped.
@@ -293,5 +366,5 @@ def _named(obj: KubernetesObject) -> str:
     return f"{type(obj).__name__} {key_of(obj)}"
 
 
-def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
+def _cannot(step: SourcedEdit, mistakes: Sequence[Wrong]) -> InputError:
     return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])

@@ -13,11 +13,10 @@ from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.kube.model.workload import SCALABLE
+from kwhatif.kube.model.workload import SCALABLE, CronJob, Job
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
 from kwhatif.questions.capacity.more import pods_without_end
@@ -25,10 +24,8 @@ from kwhatif.questions.capacity.room import free
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
-from kwhatif.questions.manifests.restarted_workloads import restarted_workloads
+from kwhatif.questions.manifests.applied import Applied, restarted_workloads
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.threats import ThreatRow

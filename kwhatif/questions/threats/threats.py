@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.controllers.budget_pods import budget_pods
+from kwhatif.controllers.disruption import budget_pods
 from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.policy import RunnablePolicy
 from kwhatif.descheduler.world import DeschedulerWorld

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.pod_resources import PodResources
+from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment
@@ -22,9 +22,8 @@ from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.candidates import Planner
-from kwhatif.questions.manifests.new_pods import NewPod, NewPods
-from kwhatif.questions.manifests.restarted_workloads import Restarted, restarted_workloads
+from kwhatif.questions.manifests.applied import Restarted, restarted_workloads
+from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
@@ -33,8 +32,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes
@@ -180,7 +179,7 @@ class _Upgrade:
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
         #: By session and profile, and by a pod's requests: the `_KEPT` most recently used.
-        self._found: dict[tuple[int, str], dict[PodResources, Columns]] = {}
+        self._found: dict[tuple[int, str], dict[PodResources, NodeResultCache]] = {}
         #: By session: the pending pods' decisions.
         self._judged: dict[int, dict[str, Decision]] = {}
 
@@ -191,7 +190,10 @@ class _Upgrade:
             for session, judged in zip(self._sessions, (was, now), strict=True)
             for caveat in session.left_out(session.cluster, judged.others)
         }  # said once of all, in the end
-        self._caveats.update(dict.fromkeys(each for each in (*was.caveats, *now.caveats) if each not in parts))
+        for caveats in (was.caveats, now.caveats):
+            self._caveats |= dict.fromkeys(caveats)
+        for caveat in parts:
+            self._caveats.pop(caveat, None)
         pending = list(self._pending(was.others, now.others))
         workloads, judged = self._workloads()
         _, after = self._sessions
@@ -315,26 +317,26 @@ class _Upgrade:
                 yield Tried(decision_about(pod, "Ignored"))
             else:
                 info = PodInfo(pod)
-                found = attempt(profile, info, state, columns=self._columns(session, profile, info))
+                found = attempt(profile, info, state, node_results=self._node_results(session, profile, info))
                 result = result_of(found)
                 yield Tried(decision_about_result(result), found, result)
 
-    def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
+    def _node_results(self, session: Session, profile: Profile, pod: PodInfo) -> NodeResultCache:
         """Results for pods of these requests on the whole cluster; nodes that pods have left are evaluated again."""
         known = self._found.setdefault((id(session), profile.scheduler_name), {})
-        columns = known.pop(pod.resources, None)
-        if columns is None:
-            columns = Columns()
-            cycle = Cycle(profile, pod, session.state, columns)
+        results = known.pop(pod.resources, None)
+        if results is None:
+            results = NodeResultCache()
+            cycle = Cycle(profile, pod, session.state, results)
             # If the pod fails, the attempt itself reports it.
             with suppress(CycleError):
                 if cycle.pre_filter() and not profile.extenders:
                     cycle.filter_nodes()
                     score_nodes(cycle)
-        known[pod.resources] = columns
+        known[pod.resources] = results
         while len(known) > _KEPT:
             del known[next(iter(known))]
-        return columns
+        return results
 
 
 def _count_otherwise(before: Session, after: Session) -> bool:

@@ -9,14 +9,12 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
-from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
-from kwhatif.kube.model.caveat.lacking import Lacking, LackingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
-from kwhatif.kube.model.caveat.reading import ReadingCaveat
-from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
-from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
+from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, is_absent
+from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
+from kwhatif.kube.model.caveat.workloads import NodesNotAdded, WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
-from kwhatif.render.caveats import autoscaling, descheduling, lacking, manifests, reading, scheduling, workloads
+from kwhatif.render.caveats import autoscaling, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
 
 
@@ -45,16 +43,24 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
-    """All caveats in words; kinds that a dump has none of are one sentence."""
-    absent = [caveat for caveat in caveats if isinstance(caveat, Lacking) and not caveat.reason]
-    said = dict.fromkeys(lacking.absent(absent) if caveat in absent else sentence(caveat) for caveat in caveats)
-    return tuple(said)
+    """All caveats in words; kinds that a dump has none of, and what an autoscaler would add, are one sentence."""
+    absent = [caveat for caveat in caveats if is_absent(caveat)]
+    not_added = [caveat for caveat in caveats if isinstance(caveat, NodesNotAdded)]
+
+    def said(caveat: Caveat) -> str:
+        if is_absent(caveat):
+            return reading.absent(absent)
+        if isinstance(caveat, NodesNotAdded):
+            return workloads.not_added([each for each in not_added if each.sign == caveat.sign])
+        return sentence(caveat)
+
+    return tuple(dict.fromkeys(map(said, caveats)))
 
 
 def sentence(caveat: Caveat) -> str:
     """What is left out, or was assumed."""
     if isinstance(caveat, LackingCaveat):
-        return lacking.sentence(caveat)
+        return reading.lacking_sentence(caveat)
     if isinstance(caveat, ReadingCaveat):
         return reading.sentence(caveat)
     if isinstance(caveat, ManifestsCaveat):
@@ -64,7 +70,7 @@ def sentence(caveat: Caveat) -> str:
     if isinstance(caveat, SchedulingCaveat):
         return scheduling.sentence(caveat)
     if isinstance(caveat, DeschedulingCaveat):
-        return descheduling.sentence(caveat)
+        return scheduling.descheduling_sentence(caveat)
     if isinstance(caveat, AutoscalingCaveat):
         return autoscaling.sentence(caveat)
     assert_never(caveat)

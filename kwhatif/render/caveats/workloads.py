@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.kube.model.caveat.workloads import (
@@ -128,7 +128,7 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
         case Injected():
             return _injected(caveat)
         case NodesNotAdded():
-            return _not_added(caveat)
+            return not_added([caveat])
         case LeftOutOfStory(what=what, objects=objects):
             return f"{some(objects)}: {_LEFT_OUT[what]}"
         case UnknownController(workload=workload):
@@ -143,19 +143,25 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
     assert_never(caveat)
 
 
-def _not_added(caveat: NodesNotAdded) -> str:
-    """What would be added, as far as that can be said, and what says the rest."""
-    said = f"{caveat.sign} shows that a node autoscaler runs, and no node is added here"
-    pods = some(caveat.pods)
-    if caveat.pools:
-        pools = f"NodePool{'s' * (len(caveat.pools) > 1)} {listed(caveat.pools)} would allow one for {pods}"
+def not_added(caveats: Sequence[NodesNotAdded]) -> str:
+    """What would be added, as far as that can be said, and what says the rest; all of it is known by one sign."""
+    said = [f"{caveats[0].sign} shows that a node autoscaler runs, and no node is added here"]
+    allowed = [f"{_pools(each.pools)} would allow one for {some(each.pods)}" for each in caveats if each.pools]
+    if allowed:
         how = "--autoscaler karpenter goes on with what it adds, --instance-types FILE says what it chooses from"
-        return f"{said}; by requirements, taints and limits {pools} ({how})"
-    if caveat.objections:
-        why = "; ".join(f"{each.pool}: {each.why}" for each in caveat.objections)
-        return f"{said}; no NodePool would allow one for {pods} ({why})"
-    how = "--autoscaler auto goes on with what it adds, --node-groups FILE says its groups"
-    return f"{said}; what it would add for {pods} depends on its node groups ({how})"
+        said.append(f"by requirements, taints and limits {listed(allowed)} ({how})")
+    for each in caveats:
+        if each.objections:
+            why = "; ".join(f"{row.pool}: {row.why}" for row in each.objections)
+            said.append(f"no NodePool would allow one for {some(each.pods)} ({why})")
+        elif not each.pools:
+            how = "--autoscaler auto goes on with what it adds, --node-groups FILE says its groups"
+            said.append(f"what it would add for {some(each.pods)} depends on its node groups ({how})")
+    return "; ".join(said)
+
+
+def _pools(names: Sequence[str]) -> str:
+    return f"NodePool{'s' * (len(names) > 1)} {listed(names)}"
 
 
 def _injected(caveat: Injected) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from markupsafe import Markup
 
+from kwhatif.render.html.told import Told
 from kwhatif.render.html.views import LOOKS, Mark, View
 from kwhatif.render.safe import safe, shortened
-from kwhatif.report import Report
+from kwhatif.render.timeline import PHRASES
+from kwhatif.report.decision import CandidateRow
 from kwhatif.report.picture import Picture
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.story import Story
 
 #: Events of a story that the page plays.
 _MOST_EVENTS = 20_000
@@ -28,8 +28,8 @@ class _Texts:
         return self.known.setdefault(safe(shortened(text)), len(self.known))
 
 
-def data_of(report: Report, picture: Picture, seen: Sequence[View]) -> Markup:
-    """The picture, the verdicts and the story as JSON that can stand in a page."""
+def data_of(picture: Picture, seen: Sequence[View], told: Sequence[Told]) -> Markup:
+    """The picture, the verdicts and the stories as JSON that can stand in a page."""
     texts = _Texts()
     data = {
         "resources": picture.resources,
@@ -49,7 +49,8 @@ def data_of(report: Report, picture: Picture, seen: Sequence[View]) -> Markup:
         ],
         "looks": {look.letter: (kind, look.glyph) for kind, look in LOOKS.items()},
         "views": [_view(view, picture, texts) for view in seen],
-        "story": None if report.story is None else _story(report.story, texts),
+        "phrases": PHRASES if told else {},
+        "stories": [_story(each, texts) for each in told],
         "texts": list(texts.known),
     }
     return script_data(data)
@@ -94,9 +95,12 @@ def _candidate(row: CandidateRow, texts: _Texts) -> Mapping[str, object]:
     }
 
 
-def _story(story: Story, texts: _Texts) -> Mapping[str, object]:
+def _story(told: Told, texts: _Texts) -> Mapping[str, object]:
+    story = told.story
     events = story.events[:_MOST_EVENTS]
     return {
+        "title": texts(told.title),
+        "part": told.part,
         "first": story.first_event,
         "asked": story.asked or 0.0,
         "cut": len(story.events) - len(events),
@@ -110,7 +114,7 @@ def _story(story: Story, texts: _Texts) -> Mapping[str, object]:
                 texts(event.object),
                 texts(event.workload or ""),
                 texts(event.node or ""),
-                texts(event.detail),
+                texts(event.detail or told.reason(event)),
             )
             for event in events
         ],

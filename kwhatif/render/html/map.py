@@ -9,6 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from kwhatif.render.html.data import data_of
+from kwhatif.render.html.told import Told
 from kwhatif.render.html.views import LOOKS, Kind, Look, Mark, View, views
 from kwhatif.report import Report
 from kwhatif.report.picture import Picture, PictureNode
@@ -90,8 +91,8 @@ class Map(NamedTuple):
     coming: str
 
 
-def map_of(report: Report, picture: Picture) -> Map:
-    """The map of the cluster."""
+def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
+    """The map of the cluster; `told`: the stories that move on it."""
     seen = views(report, len(picture.nodes))
     first = seen[0]
     resources = picture.resources
@@ -112,7 +113,7 @@ def map_of(report: Report, picture: Picture) -> Map:
         nodes=len(picture.nodes),
         is_dense=len(picture.nodes) > _MANY,
         is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
-        data=data_of(report, picture, seen),
+        data=data_of(picture, seen, told),
         coming=some(sorted(first.marks.keys() - {node.name for node in picture.nodes}), 6),
     )
 

@@ -261,21 +261,29 @@ function stateAt(events, first, count) {
   return { pods, off };
 }
 
-function player() {
-  const story = data.story;
+/** A story, ready to be played; null where nothing happens in it. */
+function unpacked(story) {
   const all = story.events.map(([id, at, because, actor, verb, object, workload, node, detail]) =>
     ({ id, at, because, actor: text(actor), verb: text(verb), object: text(object), workload: text(workload), node: text(node), detail: text(detail) }));
   const events = all.slice(story.first).filter((each) => each.verb !== "removed" || !each.object.startsWith("Pod "));
-  if (!events.length) return;
-  const byId = new Map(all.map((each) => [each.id, each]));
+  if (!events.length) return null;
   const first = cast(all);
-  const before = stateAt(all, first, story.first);
-  const slider = $("step"), stage = $("stage");
-  const seconds = (at) => `${Math.round((at - story.asked) * 1000) / 1000} s`;
-  const sentence = (event) => `${event.actor} ${event.verb} ${event.object}${event.node ? ` (${event.node})` : ""}${event.detail ? `: ${event.detail}` : ""}`;
-  let timer = 0;
+  return { events, first, before: stateAt(all, first, story.first), byId: new Map(all.map((each) => [each.id, each])), asked: story.asked };
+}
+
+/** One player for all stories of the page: it stands below the title of the one that it plays. */
+function player() {
+  const slider = $("step"), stage = $("stage"), buttons = [], known = new Map();
+  const seconds = (at) => `${Math.round((at - told.asked) * 1000) / 1000} s`;
+  const sentence = (event) => {
+    const phrase = (data.phrases[event.verb] || `${event.verb} {}`).replace("{}", () => event.object);
+    const where = event.node && !event.actor.endsWith(` ${event.node}`) ? ` ${event.verb === "bound" ? "to" : "on"} ${event.node}` : "";
+    return `${event.actor} ${phrase}${where}${event.detail ? `: ${event.detail}` : ""}`;
+  };
+  let timer = 0, told = null;
 
   function draw() {
+    const { events, first, before, byId } = told;
     const count = Number(slider.value), now = events[count - 1];
     const { pods, off } = stateAt(events, before, count);
     const places = new Map(first.touched.map((name) => [name, []]));
@@ -319,20 +327,42 @@ function player() {
     slider.value = Number(slider.value) + by;
     draw();
   }
-  slider.max = events.length;
+  function tell(number) {
+    if (!known.has(number)) known.set(number, unpacked(data.stories[number]));
+    const found = known.get(number), { part, title } = data.stories[number];
+    stopPlaying();
+    $("player").hidden = !found;
+    buttons.forEach((button, at) => { if (button) button.hidden = at === number; });
+    if (!found) return;
+    told = found;
+    if (part) {
+      $(part).after($("player"));
+      $("player-title").textContent = `${text(title)}, step by step`;
+    }
+    stage.replaceChildren();
+    slider.max = told.events.length;
+    slider.value = 0;
+    draw();
+  }
+
   slider.addEventListener("input", () => { stopPlaying(); draw(); });
   $("back").addEventListener("click", () => { stopPlaying(); move(-1); });
   $("on").addEventListener("click", () => { stopPlaying(); move(1); });
   $("play").addEventListener("click", () => {
     if (timer) { stopPlaying(); return; }
-    if (Number(slider.value) >= events.length) slider.value = 0;
+    if (Number(slider.value) >= told.events.length) slider.value = 0;
     $("play").textContent = "❚❚ Pause";
     $("play").setAttribute("aria-pressed", "true");
-    const by = Math.max(1, Math.round(events.length / 120));
-    timer = setInterval(() => { move(by); if (Number(slider.value) >= events.length) stopPlaying(); }, 450);
+    const by = Math.max(1, Math.round(told.events.length / 120));
+    timer = setInterval(() => { move(by); if (Number(slider.value) >= told.events.length) stopPlaying(); }, 450);
   });
-  $("player").hidden = false;
-  draw();
+  data.stories.forEach(({ part }, at) => {
+    if (!part) return;
+    buttons[at] = make("button", { type: "button", class: "more tell", click: () => { tell(at); $("play").focus(); } }, "▶ Play it step by step");
+    $(part).after(buttons[at]);
+    for (const link of document.querySelectorAll(`a[href="#${part}"]`)) link.addEventListener("click", () => tell(at));
+  });
+  tell(0);
 }
 const WORDS = { waits: "waits for a node", starting: "is bound, and starts", new: "new, ready", ending: "ends", gone: "gone" };
 const GLYPHS = { waits: "… ", starting: "▹ ", new: "✔ ", ending: "✘ ", gone: "✘ " };
@@ -348,7 +378,7 @@ if (data) {
     const found = event.target.closest("[data-n]");
     if (found) open(Number(found.dataset.n));
   });
-  if (data.story && $("player")) player();
+  if ($("player")) player();
 }
 let folded = [];
 addEventListener("beforeprint", () => {

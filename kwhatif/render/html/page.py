@@ -17,8 +17,8 @@ from kwhatif._version import __version__
 from kwhatif.render.answer import answer, difference, suited
 from kwhatif.render.blocks import Block, Cell, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
 from kwhatif.render.detail import Detail, clock
-from kwhatif.render.html.chart import chart_of
 from kwhatif.render.html.map import map_of
+from kwhatif.render.html.told import told_of
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
@@ -64,6 +64,7 @@ def _page() -> Detail:
 def _document(report: Report, blocks: Iterable[Block], picture: Picture | None = None) -> str:
     before, verdict, others = _parted(list(blocks))
     notes = list(takewhile(_is_note, others))
+    told = told_of(report, _anchors(others))
     style, script = _asset("style.css"), _asset("page.mjs")
     return (
         _environment()
@@ -76,8 +77,8 @@ def _document(report: Report, blocks: Iterable[Block], picture: Picture | None =
             blocks=list(_placed(others[len(notes) :])),
             title=_plain(verdict.text)[:_MOST_TITLE],
             version=__version__,
-            map=map_of(report, picture) if picture is not None and picture.nodes else None,
-            chart=chart_of(report.story),
+            map=map_of(report, picture, told) if picture is not None and picture.nodes else None,
+            told={each.part: each for each in told},
             style=style,
             script=script,
         )
@@ -115,8 +116,7 @@ class Placed(NamedTuple):
 
 def _placed(blocks: Sequence[Block], title: str = "Answer") -> Iterator[Placed]:
     folded = sum(isinstance(block, Folded) for block in blocks)
-    headings = [block.text.removesuffix(":") for block in blocks if isinstance(block, Heading)]
-    anchors = {text: f"part{number}" for number, text in enumerate(headings, 1)}
+    anchors = _anchors(blocks)
     for block in blocks:
         match block:
             case Heading(text):
@@ -127,6 +127,12 @@ def _placed(blocks: Sequence[Block], title: str = "Answer") -> Iterator[Placed]:
                 title = _plain(text).removesuffix(":")
         first = block.columns[0].title if isinstance(block, Table) else ""
         yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED)
+
+
+def _anchors(blocks: Sequence[Block]) -> Mapping[str, str]:
+    """Title -> what a link to that part names."""
+    headings = (block.text.removesuffix(":") for block in blocks if isinstance(block, Heading))
+    return {text: f"part{number}" for number, text in enumerate(headings, 1)}
 
 
 # --- text ------------------------------------------------------------------------------------------------------------

@@ -10,10 +10,8 @@ from kwhatif.render.nodes import objections_of
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import CandidateRow, Decision, RejectedRow
 from kwhatif.report.deschedule import DescheduleRow
-from kwhatif.report.nodes import RejectedRow
-from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural, some
 

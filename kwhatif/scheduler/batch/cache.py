@@ -1,29 +1,132 @@
-"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature."""
+"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature.
+
+`OpportunisticBatch`: the next of equal pods may take the second best node of the previous one (KEP-5598).
+
+Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
+profile it has no effect: a pod with default spread constraints has no signature.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
 from kwhatif.scheduler.batch.nominated import without_nomination
-from kwhatif.scheduler.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.scheduler.batch.signature import Signature, Signer
 from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import run_filters
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import Scores
+from kwhatif.scheduler.framework.signers import PodSignature, sign_pod, signs_any_pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 K = TypeVar("K")
+
+
+class ScoredNode(NamedTuple):
+    """A feasible node with its scores."""
+
+    name: str
+    total: int
+    by_plugin: Mapping[str, int]
+
+
+class _Kept(NamedTuple):
+    """The results of the last attempt for pods with the signature."""
+
+    signature: PodSignature
+    #: The other feasible nodes, the best first.
+    find_nodes: Callable[[], Sequence[ScoredNode]]
+    #: The number of nodes that were given out.
+    used: int = 0
+
+
+class OpportunisticBatch:
+    """What one attempt leaves for the next one, only if that follows immediately and has an equal pod.
+
+    Upstream drops it after half a second; here attempts follow without delay.
+    """
+
+    def __init__(self, profile: Profile, state: State) -> None:
+        self._profile = profile
+        self._signs = signs_any_pod(profile, state)
+        self._kept: _Kept | None = None
+        self._last_cycle = -1
+        self._chosen = ""
+
+    def sign(self, pod: PodInfo, state: State) -> PodSignature | None:
+        """The pod's signature."""
+        return sign_pod(self._profile, pod, state) if self._signs else None
+
+    def hint(self, pod: PodInfo, signature: PodSignature | None, state: State, cycle: int) -> tuple[ScoredNode, ...]:
+        """The node to try first and equally good ones; empty if none is known (`GetNodeHint`)."""
+        kept = self._kept
+        if signature is None or kept is None or cycle != self._last_cycle + 1 or signature != kept.signature:
+            return ()
+        nodes = kept.find_nodes()[kept.used :]
+        if not nodes or not self._is_full(pod, state):
+            return ()
+        self._kept = kept._replace(used=kept.used + 1)
+        return tuple(node for node in nodes if node.total == nodes[0].total)
+
+    def _is_full(self, pod: PodInfo, state: State) -> bool:
+        """Whether the pod does not fit on the node of the last pod: otherwise that may be the best one again."""
+        node = state.node(self._chosen)
+        cycle = Cycle(self._profile, pod, state)
+        try:
+            if node is None or not cycle.pre_filter():
+                return False
+        except CycleError:
+            return False
+        objection = run_filters(cycle.filters, node)
+        return objection is not None and objection.status.rejected
+
+    def store(
+        self, signature: PodSignature | None, result: ScheduleResult, hint: str, state: State, cycle: int
+    ) -> None:
+        """Store a successful attempt (`StoreScheduleResults`); the state must still be that of the attempt."""
+        if result.outcome != "Placed" or result.node is None or not self._signs:
+            return
+        self._last_cycle, self._chosen = cycle, result.node
+        if hint != result.node:
+            self._kept = None if signature is None else _Kept(signature, self._ranking(result, state))
+
+    def _ranking(self, result: ScheduleResult, state: State) -> Callable[[], Sequence[ScoredNode]]:
+        """The feasible nodes except the chosen one; computed on demand."""
+        then = None if result.whole else state.fork()
+        found: list[Sequence[ScoredNode]] = []
+
+        def find() -> Sequence[ScoredNode]:
+            if not found:
+                whole = attempt(self._profile, result.pod, then) if then else result.whole
+                scores = whole.scores if whole else None
+                found.append(_ranked(scores, result.node) if scores else ())
+            return found[0]
+
+        return find
+
+
+def _ranked(scores: Scores, taken: str | None) -> Sequence[ScoredNode]:
+    columns = list(scores.by_plugin.values()) or [[0] * len(scores.nodes)]
+    rows = zip(scores.nodes, scores.total, zip(*columns, strict=True), strict=True)
+    nodes = [
+        ScoredNode(node.name, total, dict(zip(scores.by_plugin, cells, strict=False)))
+        for node, total, cells in rows
+        if node.name != taken
+    ]
+    return sorted(nodes, key=lambda node: (-node.total, node.name))
+
 
 #: The most verdicts of nodes to cache in total, separately for each fork: beyond that, the least recently used
 #: signatures are dropped. Fewer save memory; too few make the cache useless for a round of many workloads.
@@ -49,7 +152,7 @@ class Cycles:
         return self.number
 
 
-class _Kept(Generic[K]):
+class _Lasting(Generic[K]):
     """Results that are the same as long as only pods change that wait for a node."""
 
     def __init__(self) -> None:
@@ -65,7 +168,7 @@ class _Kept(Generic[K]):
         return self._known.get(key)
 
 
-class _Errors(_Kept[str]):
+class _Errors(_Lasting[str]):
     """Attempts that ended with an error, by UID: the next attempt ends with the same error."""
 
     def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
@@ -80,7 +183,7 @@ class _Errors(_Kept[str]):
         self._known[result.pod.uid] = replace(result, whole=None)
 
 
-class _Unplaced(_Kept[bytes]):
+class _Unplaced(_Lasting[bytes]):
     """Attempts that found no node: the next pod of the same template finds none either.
 
     So the pods of a workload that waits need not be signed one by one.
@@ -133,7 +236,7 @@ class BatchCache:
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose, self._placement = scored, choose, placement
-        self._columns = profile.columns
+        self._node_results = profile.node_results
         self._errors = _Errors()
         self._unplaced = _Unplaced()
         #: Whether equal templates (`QueuedPodInfo.template`) have equal signatures.
@@ -219,7 +322,7 @@ class BatchCache:
         known = None if is_reference() else self._errors.of(pod, self._state)
         if known is not None:
             return known
-        whole = attempt(self._profile, pod, self._state, columns=self._columns, placement=self._placement)
+        whole = attempt(self._profile, pod, self._state, node_results=self._node_results, placement=self._placement)
         result = result_of(whole)
         if whole.failed:
             self._errors.keep(result)
@@ -254,7 +357,7 @@ class BatchCache:
             if batch.attempt(pod, signature) is None:
                 batch = None
         if batch is None:
-            whole = attempt(self._profile, pod, self._state, columns=self._columns)
+            whole = attempt(self._profile, pod, self._state, node_results=self._node_results)
             if not can_be_kept_up(whole, signature):
                 return None
             batch = Batch(whole, result_of(whole), self._mark)

@@ -15,11 +15,10 @@ from kwhatif.scheduler.batch.node_class import ClassVerdicts, NodeClass
 from kwhatif.scheduler.batch.ranked_nodes import all_ties
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.diagnosis import fit_error, histogram, with_post_filter
 from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.incremental import class_state, node_class
 from kwhatif.scheduler.framework.plugin import NodeFilter, PostFilterKind, Reads, post_filter_kind
-from kwhatif.scheduler.framework.status import Code, Status, Verdict
+from kwhatif.scheduler.framework.status import Code, Status, Verdict, fit_error, histogram, with_post_filter
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.scheduler.preemption.evaluator import NOT_HELPFUL, cleared_nominations

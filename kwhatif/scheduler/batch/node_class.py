@@ -11,8 +11,7 @@ from typing import cast
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.scheduler.batch.ranked_nodes import RankedNodes
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.scheduler.preemption.candidate import Candidate
-from kwhatif.scheduler.preemption.ranking import Rank
+from kwhatif.scheduler.preemption.candidate import Candidate, Rank
 
 #: The number of filter states to cache results for, because states recur: a pod is added or not, and a victim of it is
 #: removed or not. Each further one needs a verdict for every node of the class.

@@ -16,11 +16,9 @@ from msgspec.structs import replace
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.disks import InTreeDisks
 from kwhatif.kube.model.meta import LabelSelector, controller_of
-from kwhatif.kube.model.pod import Pod, PodSpec
-from kwhatif.kube.model.pod_status import PodStatus
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.pod import Pod, PodSpec, PodStatus
+from kwhatif.kube.model.storage import InTreeDisks, Volume
 from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.incremental import Signed

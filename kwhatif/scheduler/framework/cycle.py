@@ -7,10 +7,7 @@ from copy import copy
 from itertools import chain
 
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.scheduler.framework.columns import Columns
-from kwhatif.scheduler.framework.diagnosis import fit_error, nobody_left, not_in_node_set, reasons_histogram
-from kwhatif.scheduler.framework.extender import ExtenderError
-from kwhatif.scheduler.framework.extender_calls import ExtenderCalls
+from kwhatif.scheduler.framework.extender import ExtenderCalls, ExtenderError
 from kwhatif.scheduler.framework.filters import (
     ConstantFilter,
     KnownAnswers,
@@ -21,12 +18,22 @@ from kwhatif.scheduler.framework.filters import (
     split_by_shape,
 )
 from kwhatif.scheduler.framework.incremental import suspects_of
+from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.framework.status import Code, SkipUntil, Status, Verdict
+from kwhatif.scheduler.framework.status import (
+    Code,
+    SkipUntil,
+    Status,
+    Verdict,
+    fit_error,
+    nobody_left,
+    not_in_node_set,
+    reasons_histogram,
+)
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 
 # Filter on all nodes: few need a call if answers depend on shapes, or are known from earlier attempts.
@@ -43,12 +50,12 @@ class NodeSearch:
         filters: Sequence[NamedFilter],
         state: State,
         node_set: frozenset[str] | None,
-        columns: Columns | None,
+        node_results: NodeResultCache | None,
     ) -> None:
         self._by_shape, self._filters = split_by_shape(filters)
         self._state = state
         self._node_set = node_set
-        self._columns = columns
+        self._node_results = node_results
         #: The indexes of the nodes, ascending.
         self.left = self._places_left()
 
@@ -105,7 +112,7 @@ class NodeSearch:
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
         """The filter, or its known answers from earlier attempts."""
-        known = None if self._columns is None else self._columns.objections(name, filter_, self._state)
+        known = None if self._node_results is None else self._node_results.objections(name, filter_, self._state)
         return (name, filter_) if known is None else (name, KnownAnswers(known))
 
 
@@ -139,7 +146,7 @@ class Cycle:
         profile: Profile,
         pod: PodInfo,
         state: State,
-        columns: Columns | None = None,
+        node_results: NodeResultCache | None = None,
         placement: frozenset[str] | None = None,
     ) -> None:
         self.profile = profile
@@ -148,7 +155,7 @@ class Cycle:
         #: The names of the nodes that are looked at, where the pod's group is tried on some of them; None: all.
         self.placement = placement
         #: Scores of earlier attempts, if the caller keeps them.
-        self.columns = columns
+        self.node_results = node_results
         self.extenders = ExtenderCalls(profile.extenders, pod, state)
         #: The compiled filters by plugin name, in PreFilter order, without plugins that skipped.
         self.compiled: dict[str, NodeFilter] = {}
@@ -300,7 +307,7 @@ class Cycle:
             # QUIRK: (schedule_one.go) a plugin that has just rejected the nominated node is named with those that
             # narrowed the search: upstream keeps both in one set.
             self.absent = Verdict(not_in_node_set(self.unschedulable_plugins))
-        search = NodeSearch(self.filters, self.state, node_set, self.columns)
+        search = NodeSearch(self.filters, self.state, node_set, self.node_results)
         names, _ = self.state.names_and_shapes
         objecting: set[int] = set()
         for place, objection in search.objections(self.check):

@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntFlag, StrEnum
 from typing import NamedTuple, cast
 
-from kwhatif.dra.taints import changes_devices
+from kwhatif.dra.devices import changes_devices
 from kwhatif.kube.gates import BASE_RESIZES
 from kwhatif.kube.matching.requests import pod_requests, resource_nanos
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.quantity import milli_value
-from kwhatif.kube.model.resource import DeviceClass, ResourceClaim
-from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.resource import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from kwhatif.kube.model.storage import (
     CSIDriver,
     CSINode,

@@ -1,13 +1,22 @@
-"""Extenders: external programs that the cycle calls (`pkg/scheduler/extender.go`). The HTTP client is in `sources`."""
+"""Extenders: external programs that the cycle calls (`pkg/scheduler/extender.go`). The HTTP client is in `sources`.
+
+How a cycle asks its extenders.
+
+(`findNodesThatPassExtenders` and `prioritizeNodes` in `pkg/scheduler/schedule_one.go`.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from enum import Enum
 from typing import Protocol
 
 import msgspec
 
+from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
+from kwhatif.kube.model.quantity import wrap
+from kwhatif.scheduler.framework.status import Verdict, unresolvable, unschedulable
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -88,3 +97,85 @@ class Extender(Protocol):
         Raises:
             ExtenderError: it could not be asked, or answered nonsense.
         """
+
+
+class ExtenderCalls:
+    """The extenders that are interested in one pod, and what was odd about their answers."""
+
+    def __init__(self, extenders: Sequence[Extender], pod: PodInfo, state: State) -> None:
+        self._pod = pod
+        self._state = state
+        #: Extenders that are not ignorable come first, as in `buildExtenders`.
+        self.interested = [
+            extender
+            for extender in sorted(extenders, key=lambda extender: extender.ignorable)
+            if extender.interested(pod)
+        ]
+        self.remarks: list[ExtenderOddity] = []
+
+    def failed(self, extender: Extender, verb: str, failure: ExtenderError, *, ignored: bool) -> None:
+        """Record that the extender failed."""
+        oddity = Oddity.IGNORED_FAILURE if ignored else Oddity.FAILURE
+        self.remarks.append(ExtenderOddity(extender=extender.name, verb=verb, oddity=oddity.value, error=str(failure)))
+
+    def filter(self, nodes: Sequence[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> Sequence[NodeInfo]:
+        """The nodes that all extenders keep, each called with what the previous one kept; the others get verdicts.
+
+        Raises:
+            ExtenderError: one that is not ignorable failed.
+        """
+        left = nodes
+        for extender in self.interested:
+            if not left:
+                break
+            if not extender.filters:
+                continue
+            try:
+                outcome = extender.filter(self._pod, left, self._state)
+            except ExtenderError as failure:
+                self.failed(extender, "filter", failure, ignored=extender.ignorable)
+                if extender.ignorable:
+                    continue
+                raise
+            for name, message in outcome.failed.items():
+                if name not in outcome.unresolvable:
+                    verdicts[name] = Verdict(unschedulable(message))
+            for name, message in outcome.unresolvable.items():
+                verdicts[name] = Verdict(unresolvable(message))
+            left = self._passed(extender, outcome, left)
+        return left
+
+    def _passed(self, extender: Extender, outcome: FilterOutcome, asked: Sequence[NodeInfo]) -> list[NodeInfo]:
+        known = {node.name for node in asked}
+        passed = Counter(node.name for node in outcome.nodes)
+        self._remark(Oddity.UNKNOWN_NODES, extender, "filter", (name for name in passed if name not in known))
+        self._remark(Oddity.REPEATED_NODES, extender, "filter", (name for name, times in passed.items() if times > 1))
+        return list({node.name: node for node in outcome.nodes}.values())
+
+    def prioritize(self, nodes: Sequence[NodeInfo], total: list[int]) -> None:
+        """Add each extender's scores, times its weight and 10; scores of other nodes are ignored."""
+        if not self.interested:
+            return
+        index = {node.name: place for place, node in enumerate(nodes)}
+        for extender in self.interested:
+            if not extender.prioritizes:
+                continue
+            try:
+                answer = extender.prioritize(self._pod, nodes)
+            except ExtenderError as failure:
+                self.failed(extender, "prioritize", failure, ignored=True)
+                continue
+            for host, score in answer:
+                if host in index:
+                    added = total[index[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
+                    # QUIRK: (schedule_one.go) extenders' scores have no limit, so the sum can overflow.
+                    total[index[host]] = wrap(added)
+            unknown = (host for host, _ in answer if host not in index)
+            self._remark(Oddity.UNKNOWN_NODES, extender, "prioritize", unknown)
+            beyond = (host for host, score in answer if host in index and not 0 <= score <= MAX_EXTENDER_SCORE)
+            self._remark(Oddity.SCORE_OUT_OF_RANGE, extender, "prioritize", beyond)
+
+    def _remark(self, oddity: Oddity, extender: Extender, verb: str, nodes: Iterable[str]) -> None:
+        names = tuple(sorted(set(nodes)))
+        if names:
+            self.remarks.append(ExtenderOddity(extender=extender.name, verb=verb, oddity=oddity.value, nodes=names))

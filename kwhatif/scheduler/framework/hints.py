@@ -14,14 +14,12 @@ from kwhatif.kube.matching.volumes import claim_names
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.scheduler.framework.call_site import CallSite
 from kwhatif.scheduler.framework.cycle import EXTENDER
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.scheduler.framework.guard import GuardedPlugin, unguarded
+from kwhatif.scheduler.framework.guard import CallSite, GuardedPlugin, unguarded
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.framework.shown import shown_pod
-from kwhatif.scheduler.framework.shown_objects import shown_cluster, shown_object
+from kwhatif.scheduler.framework.shown import shown_cluster, shown_object, shown_pod
 from kwhatif.state.pod_info import PodInfo
 
 

@@ -6,17 +6,22 @@ made for each cycle, so they may hold any state.
 
 A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`.
 It is made once per profile by its factory in `catalog`, with its arguments.
+
+Placements: the sets of nodes on which a group of pods is tried, and the plugins that make and score them.
+
+(`PlacementGeneratePlugin` and `PlacementScorePlugin` in `staging/src/k8s.io/kube-scheduler/framework/interface.go`.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import msgspec
 
 from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -198,3 +203,36 @@ def post_filter_kind(plugin: object) -> PostFilterKind | None:
     """The kind of the plugin's PostFilter; None: unknown."""
     owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
     return vars(owner).get("post_filter_kind")
+
+
+class Placement(NamedTuple):
+    """Some of the nodes, in the scheduler's order; without a name all of them."""
+
+    name: str
+    nodes: Sequence[NodeInfo]
+
+
+class Proposal(NamedTuple):
+    """What trying a group on a placement came to: the members that would be placed."""
+
+    placement: Placement
+    pods: Sequence[PodInfo]
+
+
+@runtime_checkable
+class PlacementGeneratePlugin(Plugin, Protocol):
+    """Makes the placements of a group."""
+
+    def generate_placements(self, group: PodGroup, state: State) -> Sequence[Placement] | Status:
+        """The placements, none of them empty; or an error."""
+
+
+@runtime_checkable
+class PlacementScorePlugin(Plugin, Protocol):
+    """Scores the placements on which a group fits."""
+
+    def score_placement(self, group: PodGroup, state: State, proposal: Proposal) -> int:
+        """The raw score."""
+
+    def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
+        """Scores 0 to 100 of all placements, in the same order."""

@@ -8,10 +8,17 @@ from enum import Enum
 import msgspec
 
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.extender import Extender
-from kwhatif.scheduler.framework.placement import PlacementGeneratePlugin, PlacementScorePlugin
-from kwhatif.scheduler.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
+from kwhatif.scheduler.framework.node_results import NodeResultCache
+from kwhatif.scheduler.framework.plugin import (
+    FilterPlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    Plugin,
+    PostFilterPlugin,
+    PreEnqueuePlugin,
+    ScorePlugin,
+)
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -64,11 +71,11 @@ class Profile(msgspec.Struct, frozen=True):
     #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
     backoff_seconds: tuple[int, int] = (1, 10)
     #: What attempts by this profile have found about nodes; every copy with other plugins has its own.
-    columns: Columns = msgspec.field(default_factory=Columns)
+    node_results: NodeResultCache = msgspec.field(default_factory=NodeResultCache)
 
     def __post_init__(self) -> None:
         """A copy begins with nothing."""
-        msgspec.structs.force_setattr(self, "columns", Columns())
+        msgspec.structs.force_setattr(self, "node_results", NodeResultCache())
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

@@ -8,8 +8,8 @@ from operator import add
 import msgspec
 
 from kwhatif.scheduler.framework.by_shape import ask_each
-from kwhatif.scheduler.framework.columns import Columns
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.scheduler.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
@@ -99,8 +99,8 @@ def score_nodes(cycle: Cycle) -> Scores:
                 scorers[plugin.name] = scorer
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
     # Extenders may bring NodeInfos of their own, with other pods on them.
-    columns = None if cycle.extenders.interested else cycle.columns
-    raw = {name: _raw(name, scorer, cycle.state, nodes, columns) for name, scorer in scorers.items()}
+    known = None if cycle.extenders.interested else cycle.node_results
+    raw = {name: _raw(name, scorer, cycle.state, nodes, known) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     is_scored = profile.score or profile.extenders
     total = add_columns(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
@@ -192,6 +192,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     return [*points.values()] * len(scores) if len(points) == 1 else list(map(points.__getitem__, scores))
 
 
-def _raw(name: str, scorer: NodeScorer, state: State, nodes: Sequence[NodeInfo], columns: Columns | None) -> list[int]:
-    known = None if columns is None else columns.raw(name, scorer, nodes, state)
+def _raw(
+    name: str, scorer: NodeScorer, state: State, nodes: Sequence[NodeInfo], results: NodeResultCache | None
+) -> list[int]:
+    known = None if results is None else results.raw(name, scorer, nodes, state)
     return ask_each(nodes, scorer, scorer.score) if known is None else known

@@ -1,22 +1,150 @@
-"""The read-only view of the cluster that third-party plugins get."""
+"""The read-only view of the cluster that third-party plugins get.
+
+The objects of a cluster as third-party plugins get them: read-only copies.
+Objects with read-only dictionaries; structs and tuples are frozen already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from operator import is_
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.read_only import read_only
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.shown_objects import NOT_CHANGED, Copies, show, shown_object
 from kwhatif.state.change import Change
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
+from kwhatif.state.state import State, StateObjects
+
+T = TypeVar("T")
+_PLAIN = frozenset((str, int, bool, float, bytes, type(None)))
+
+
+class ReadOnlyDict(dict[Any, Any]):
+    """A dictionary that cannot be changed; decoders and encoders treat it as a plain one."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this is read-only: change a copy of it")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles of it are plain dictionaries."""
+        return dict, (dict(self),)
+
+
+def read_only(value: T) -> T:
+    """A copy with read-only dictionaries at all levels; values without dictionaries are shared."""
+    return _read_only(value)  # type: ignore[no-any-return] # of the same type, or of a subclass
+
+
+def _read_only(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is dict:
+        return ReadOnlyDict({key: _read_only(each) for key, each in value.items()})
+    if kind is tuple:
+        made = [_read_only(each) for each in value]
+        return value if all(map(is_, made, value)) else tuple(made)
+    if isinstance(value, msgspec.Struct):
+        found: dict[str, Any] = {}
+        for name in value.__struct_fields__:
+            before = getattr(value, name)
+            if type(before) not in _PLAIN and (after := _read_only(before)) is not before:
+                found[name] = after
+        return replace(value, **found) if found else value
+    return value
+
+
+ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
+K = TypeVar("K")
+V = TypeVar("V")
+#: The number of copies to keep: the pods of a large cluster. With more, all are dropped.
+_KEPT = 100_000
+#: Objects and their copies by id; keeping the object prevents reuse of its id.
+_SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
+NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
+
+
+def shown_cluster(cluster: Cluster) -> Cluster:
+    """A read-only view of the objects."""
+    return cluster if isinstance(cluster, _ShownObjects) else show(cluster.fork(), cluster)
+
+
+def shown_object(obj: ObjectT) -> ObjectT:
+    """A read-only copy of the object."""
+    known = _SHOWN_OBJECTS.get(id(obj))
+    if known is None:
+        if len(_SHOWN_OBJECTS) >= _KEPT:
+            _SHOWN_OBJECTS.clear()
+        known = _SHOWN_OBJECTS[id(obj)] = obj, read_only(obj)
+    return cast("ObjectT", known[1])
+
+
+def show(view: Cluster, cluster: Cluster) -> Cluster:
+    """Make a fork of the objects read-only."""
+    view.__class__ = _ShownObjects
+    vars(view)["_shown"] = cluster
+    view.scheduling_events = MappingProxyType(cluster.scheduling_events)
+    return view
+
+
+class _ShownObjects(StateObjects):
+    #: The cluster that this is a fork of.
+    _shown: Cluster
+
+    def all(self, kind: type[ObjectT]) -> Mapping[str, ObjectT]:
+        return Copies(super().all(kind), shown_object)
+
+    def get(self, kind: type[ObjectT], key: str) -> ObjectT | None:
+        found = super().get(kind, key)
+        return None if found is None else shown_object(found)
+
+    def select(self, kind: type[ObjectT], keys: Iterable[str]) -> list[ObjectT]:
+        return list(map(shown_object, super().select(kind, keys)))
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """Values that kwhatif's own rules derive are shared; those of a plugin are built from the read-only view."""
+        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
+        return made
+
+    _refusal = NOT_CHANGED
+
+
+class _OfShown(NamedTuple):
+    """Builds a value from a read-only view of the objects."""
+
+    build: Callable[[Cluster], Any]
+
+    def __call__(self, cluster: Cluster) -> Any:
+        return self.build(shown_cluster(cluster))
+
+
+class Copies(Mapping[K, V]):
+    """A mapping whose values are copied on access."""
+
+    def __init__(self, values: Mapping[K, V], copy: Callable[[V], V]) -> None:
+        self._values, self._copy = values, copy
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._values)
+
+    def __getitem__(self, key: K) -> V:
+        return self._copy(self._values[key])
 
 
 def shown(state: State) -> State:

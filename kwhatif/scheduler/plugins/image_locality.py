@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from kwhatif.kube.model.int64 import from_float, wrap
 from kwhatif.kube.model.pod import PodSpec
+from kwhatif.kube.model.quantity import from_float, wrap
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.by_shape import ByShape
 from kwhatif.scheduler.framework.incremental import SignedScorer

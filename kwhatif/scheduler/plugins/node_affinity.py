@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import Term, TermError, any_matches, mismatch, named, named_nodes
+from kwhatif.kube.matching.node_affinity import (
+    PreferredTerms,
+    RequiredNodeAffinity,
+    Term,
+    TermError,
+    any_matches,
+    mismatch,
+    named,
+    named_nodes,
+)
 from kwhatif.kube.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model

@@ -16,7 +16,7 @@ from kwhatif.kube.model.meta import Model
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.incremental import SignedScorer
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.scheduler.framework.resource_allocation import (
+from kwhatif.scheduler.framework.scoring_strategy import (
     DEFAULT_RESOURCES,
     ResourceSpec,
     ScoredResource,

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.scheduler.framework.placement import Proposal
-from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE
+from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, Proposal
 from kwhatif.state.state import State
 
 

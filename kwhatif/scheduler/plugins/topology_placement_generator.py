@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.scheduler.framework.placement import Placement
+from kwhatif.scheduler.framework.plugin import Placement
 from kwhatif.scheduler.framework.status import Status, error
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State

@@ -8,10 +8,15 @@ from typing import ClassVar, Self
 
 from kwhatif.kube.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import (
+    ISCSI,
+    RBD,
+    AWSElasticBlockStore,
+    GCEPersistentDisk,
+    PersistentVolumeClaim,
+    Volume,
+)
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.evidence import VolumeConflict

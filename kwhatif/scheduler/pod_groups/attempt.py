@@ -22,8 +22,8 @@ from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupPreemption, GroupResult, failure
 from kwhatif.scheduler.preemption.budgets import Budgets
-from kwhatif.scheduler.preemption.eligibility import NEVER, terminating_by_preemption
-from kwhatif.scheduler.preemption.units import Unit, by_importance, split_by_budgets, units_on
+from kwhatif.scheduler.preemption.policy import NEVER, terminating_by_preemption
+from kwhatif.scheduler.preemption.unit_victims import Unit, by_importance, split_by_budgets, units_on
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -17,7 +17,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.placement import Placement, Proposal
+from kwhatif.scheduler.framework.plugin import Placement, Proposal
 from kwhatif.scheduler.framework.profile import Profile, names
 from kwhatif.scheduler.framework.status import Code, Status
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling

@@ -11,7 +11,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.preemption.budgets import BudgetUse
-from kwhatif.scheduler.preemption.units import Unit
+from kwhatif.scheduler.preemption.unit_victims import Unit
 from kwhatif.state.pod_info import PodInfo
 
 #: What is before the reasons where a status wraps this error (`errPodGroupUnschedulable`).

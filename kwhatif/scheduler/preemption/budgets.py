@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_generation
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 

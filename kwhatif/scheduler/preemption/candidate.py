@@ -1,17 +1,92 @@
-"""The result of preemption as data: candidates with their victims, or why there are none."""
+"""The result of preemption as data: candidates with their victims, or why there are none.
+
+The order of victims, and the ranking of candidates.
+
+Follows `MoreImportantPod` and `GetEarliestPodStartTime` in `pkg/scheduler/util/utils.go`, and
+`pickOneNodeForPreemption` in `pkg/scheduler/framework/preemption/preemption.go`.
+
+Updates budgets after evictions.
+
+Follows `countHealthyPods` in `pkg/controller/disruption/disruption.go`. The dry run of preemption itself counts every
+pod that a budget selects, ready or not: see `budgets`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.scheduler.preemption import ranking
-from kwhatif.scheduler.preemption.budgets import BudgetUse, Split
-from kwhatif.scheduler.preemption.ranking import Rank
+from kwhatif.scheduler.preemption.budgets import Budgets, BudgetUse, Split
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: The criteria by which kube-scheduler compares candidates, in order; lower is better for all but the last.
+RUNGS = ("pdbViolations", "highestPriority", "prioritySum", "victims", "earliestStart")
+
+Rank = tuple[int, ...]
+
+#: Makes every priority positive, so that a node with fewer victims of a negative priority has the smaller sum.
+_PRIORITY_OFFSET = 2**31
+#: The start of a pod that has not started. Upstream uses the current time, which is later than all others.
+_NOT_STARTED = 2**63
+
+_START, _PRIORITY = attrgetter("start_time"), attrgetter("priority")
+
+
+def _started(pod: PodInfo) -> int:
+    start = pod.start_time
+    return _NOT_STARTED if start is None else start
+
+
+def by_importance(pods: Sequence[PodInfo], *, unstarted_reversed: bool = True) -> list[PodInfo]:
+    """The most important pod first: by higher priority, then by earlier start.
+
+    QUIRK: (utils.go) for a pod without start time the clock is read at each comparison, for the left pod first, and
+    Go sorts up to 12 elements by insertion: such pods of equal priority are reversed. Beyond 12 elements the order
+    among equals depends on Go's sorting; it is treated the same here. Since 1.37 the clock is read once per pod, in
+    the node's order (`NewVictim`), which is kept.
+    """
+    started = [pod for pod in pods if pod.start_time is not None]
+    started.sort(key=_START)
+    if len(started) != len(pods):
+        unstarted = [pod for pod in pods if pod.start_time is None]
+        started.extend(reversed(unstarted) if unstarted_reversed else unstarted)
+    started.sort(key=_PRIORITY, reverse=True)  # a stable sort
+    return started
+
+
+def priority_sum(pods: Sequence[PodInfo]) -> int:
+    """The sum of all priorities, each raised by 2^31."""
+    return sum([pod.priority for pod in pods]) + len(pods) * _PRIORITY_OFFSET
+
+
+def oldest(pods: Sequence[PodInfo]) -> PodInfo:
+    """The pod that started first among those with the highest priority."""
+    best = pods[0]  # usually the result
+    for pod in pods:
+        if pod.priority > best.priority or (pod.priority == best.priority and _started(pod) < _started(best)):
+            best = pod
+    return best
+
+
+def rank(pods: Sequence[PodInfo], pdb_violations: int) -> Rank:
+    """The rank of a candidate with these victims, the most important first: a number for each of `RUNGS`."""
+    # QUIRK: (preemption.go) the later start wins: the node whose victims have run for less time.
+    return pdb_violations, pods[0].priority, priority_sum(pods), len(pods), -_started(oldest(pods))
+
+
+def deciding_rung(rungs: Sequence[str], better: Rank, worse: Rank) -> str:
+    """The first criterion by which the two differ; "" if they are equal."""
+    for rung, ours, theirs in zip(rungs, better, worse, strict=True):
+        if ours != theirs:
+            return rung
+    return ""
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +157,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     @property
     def oldest(self) -> PodInfo:
         """The victim that started first among those with the highest priority; its start time is the last criterion."""
-        return ranking.oldest(self.pods)
+        return oldest(self.pods)
 
 
 class Preemption(msgspec.Struct, frozen=True):
@@ -99,7 +174,7 @@ class Preemption(msgspec.Struct, frozen=True):
     #: The best first, then by name.
     candidates: tuple[Candidate, ...] = ()
     #: The criteria of a candidate's `rank`, one per number.
-    rungs: tuple[str, ...] = ranking.RUNGS
+    rungs: tuple[str, ...] = RUNGS
     #: Nodes that were tried without success.
     rejected: Mapping[str, Verdict] = {}
     #: Pods of lower priority that lose their nomination to `node`.
@@ -107,4 +182,30 @@ class Preemption(msgspec.Struct, frozen=True):
 
     def deciding_rung(self, better: Candidate, worse: Candidate) -> str:
         """The criterion by which the first candidate beats the second; "" if they are equal."""
-        return ranking.deciding_rung(self.rungs, better.rank, worse.rank)
+        return deciding_rung(self.rungs, better.rank, worse.rank)
+
+
+def disrupt(state: State, victims: Iterable[Victim]) -> None:
+    """Update the budgets of victims that were removed from the state, as the controller would."""
+    disruptions = counted(victims)
+    if disruptions:
+        state.apply(*map(Upsert, Budgets(state.cluster).spent_by(disruptions)))
+
+
+def counted(victims: Iterable[Victim]) -> list[tuple[str, ...]]:
+    """For each victim that budgets count, the budgets (`namespace/name`)."""
+    return [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
+
+
+def _counts_as_healthy(pod: Pod) -> bool:
+    """Whether a budget allows less once the pod is gone: it must be ready, and not already terminating.
+
+    A kubelet sets the condition Ready on every pod that it runs. A pod without it was written by hand, as was its
+    budget's status: it counts as ready if it is running.
+    """
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    ready = pod_condition(pod, "Ready")
+    if ready is None:
+        return pod.status.phase != "Pending"
+    return ready.status == "True"

@@ -14,11 +14,19 @@ import msgspec
 
 from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.diagnosis import fit_error, reasons_histogram
-from kwhatif.scheduler.framework.extender import Extender, ExtenderError, ExtenderVictims, Oddity
-from kwhatif.scheduler.framework.extender_calls import ExtenderCalls
+from kwhatif.scheduler.framework.extender import Extender, ExtenderCalls, ExtenderError, ExtenderVictims, Oddity
 from kwhatif.scheduler.framework.plugin import PostFilterResult
-from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, Verdict, error, unresolvable, unschedulable
+from kwhatif.scheduler.framework.status import (
+    SUCCESS,
+    Code,
+    Status,
+    Verdict,
+    error,
+    fit_error,
+    reasons_histogram,
+    unresolvable,
+    unschedulable,
+)
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.scheduler.preemption.policy import Policy

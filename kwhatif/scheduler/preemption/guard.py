@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.scheduler.framework.call_site import CallSite
 from kwhatif.scheduler.framework.cycle import Cycle
+from kwhatif.scheduler.framework.guard import CallSite
 from kwhatif.scheduler.framework.shown import shown_cycle, shown_node, shown_pod
+from kwhatif.scheduler.preemption.candidate import Rank
 from kwhatif.scheduler.preemption.policy import Policy
-from kwhatif.scheduler.preemption.ranking import Rank
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

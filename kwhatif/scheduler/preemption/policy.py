@@ -6,18 +6,55 @@ kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/
     class SparingSpot(Policy):
         def potential_victims(self, pod, node):
             return [] if node.labels.get("spot") == "true" else super().potential_victims(pod, node)
+
+Which pods may evict which (`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from kwhatif.kube.model.pod import pod_condition
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.preemption import eligibility, ranking
-from kwhatif.scheduler.preemption.ranking import Rank
+from kwhatif.scheduler.framework.status import Code
+from kwhatif.scheduler.preemption.candidate import RUNGS, Rank, by_importance, rank
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+
+
+def lower_priority(pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
+    """The pods on the node that `pod` may evict, in the node's order: of any namespace, even if being deleted."""
+    priority = pod.priority
+    return [other for other in node.pods if other.priority < priority]
+
+
+def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInfo], Sequence[PodInfo]]) -> str:
+    """Why the pod may not evict others; "" if it may (`PodEligibleToPreemptOthers`)."""
+    pod = cycle.pod
+    if pod.pod.spec.preemption_policy == "Never":
+        return NEVER
+    node = cycle.state.node(pod.pod.status.nominated_node_name)
+    if node is None:
+        return ""
+    verdict = cycle.verdict_of(node.name)
+    # A node without a recorded status counts as unresolvable.
+    if verdict is None or verdict.status.code is Code.UNRESOLVABLE:
+        return ""
+    if any(map(terminating_by_preemption, potential_victims(pod, node))):
+        return TERMINATING
+    return ""
+
+
+def terminating_by_preemption(pod: PodInfo) -> bool:
+    """Whether the scheduler has evicted the pod, and it is still terminating."""
+    if not pod.terminating:
+        return False
+    condition = pod_condition(pod.pod, "DisruptionTarget")
+    return condition is not None and condition.status == "True" and condition.reason == "PreemptionByScheduler"
 
 
 class EvictsByPolicy:
@@ -35,26 +72,26 @@ class Policy:
     """The rules of kube-scheduler's DefaultPreemption."""
 
     #: The criteria of `rank`, one per number, in order.
-    rungs: tuple[str, ...] = ranking.RUNGS
+    rungs: tuple[str, ...] = RUNGS
     #: Whether pods that have not started are in reverse order (`ranking.by_importance` says why).
     unstarted_reversed: bool = True
 
     def why_not_eligible(self, cycle: Cycle) -> str:
         """Why the cycle's pod may not evict others; "" if it may."""
-        return eligibility.why_not_eligible(cycle, self.potential_victims)
+        return why_not_eligible(cycle, self.potential_victims)
 
     def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
         """The pods on the node that `pod` may evict, in the node's order."""
-        return eligibility.lower_priority(pod, node)
+        return lower_priority(pod, node)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
         """The pods, the most important first: they are put back in this order."""
-        return ranking.by_importance(pods, unstarted_reversed=self.unstarted_reversed)
+        return by_importance(pods, unstarted_reversed=self.unstarted_reversed)
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
         """The rank of a node with these victims, the most important first; the lowest rank wins."""
         del node
-        return ranking.rank(victims, pdb_violations)
+        return rank(victims, pdb_violations)
 
     def said_of(self, node: str, victims: int) -> str:
         """PostFilter's message about the chosen node and the number of its victims; "" for none."""

@@ -19,8 +19,7 @@ from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, Verdict, error, unresolvable
 from kwhatif.scheduler.preemption.budgets import Budgets, Split
 from kwhatif.scheduler.preemption.candidate import NOT_TRIED, Candidate, Reprieval
-from kwhatif.scheduler.preemption.dry_run import DryRun, as_node_status
-from kwhatif.scheduler.preemption.emptied_node import EmptiedNode, Emptying
+from kwhatif.scheduler.preemption.dry_run import DryRun, EmptiedNode, Emptying, as_node_status
 from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

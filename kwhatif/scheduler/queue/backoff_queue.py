@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import sqrt
 
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.scheduler.queue.active_queue import priority_sort
-from kwhatif.scheduler.queue.heap import Heap, Order
-from kwhatif.scheduler.queue.queued_group import QueuedEntity
+from kwhatif.scheduler.queue.active_queue import Heap, Order, priority_sort
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity
 
 
 def align_to_window(time: int) -> int:

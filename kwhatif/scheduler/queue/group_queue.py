@@ -22,9 +22,8 @@ from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.scheduler.queue.hinting import Occurrence, QueueingStrategy
 from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
-from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo, entity_key
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
-from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo, entity_key
+from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue, Witness
 from kwhatif.state.pod_info import PodInfo
 
 #: Pods by key, by the key of their group.
@@ -39,8 +38,9 @@ class GroupSchedulingQueue(SchedulingQueue):
         profiles: Mapping[str, QueueProfile],
         cluster: Cluster,
         options: QueueOptions = QueueOptions(),  # noqa: B008 - immutable
+        witness: Witness | None = None,
     ) -> None:
-        super().__init__(profiles, cluster, options)
+        super().__init__(profiles, cluster, options, witness)
         self._cluster = cluster
         #: Groups that are gated or wait for an event (`unschedulableEntities`), by entity key.
         self._resting: dict[str, QueuedPodGroupInfo] = {}
@@ -319,7 +319,7 @@ class GroupSchedulingQueue(SchedulingQueue):
         """The best that the event is worth to any of its pods (`isEntityWorthRequeuing`)."""
         best = QueueingStrategy.SKIP
         for info in group.members.values():
-            best = max(best, self._hints.strategy(info, self._hints.answers(info, occurrence)))
+            best = max(best, self._judge(info, occurrence))
             if best is not QueueingStrategy.SKIP and not info.pending_plugins:
                 break
         return best

@@ -25,8 +25,7 @@ from kwhatif.scheduler.queue.backoff_queue import BackoffQueue
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
 from kwhatif.scheduler.queue.nominator import Nominator, pod_lister
 from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
-from kwhatif.scheduler.queue.queued_group import QueuedEntity, QueuedPodGroupInfo
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
 from kwhatif.state.pod_info import PodInfo
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.gates import default_gates
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.volume import EmptyDirVolume, SomeVolume, Volume
+from kwhatif.kube.model.storage import EmptyDirVolume, SomeVolume, Volume
 
 #: Whether a change can affect a pod that fits on some node.
 Concerns = Callable[[Pod], bool]

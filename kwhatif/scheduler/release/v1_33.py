@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kwhatif.scheduler.framework.events import ActionType
-from kwhatif.scheduler.plugins.dynamic_resources.hints import CLAIM, NODE_UNTIL_133
+from kwhatif.scheduler.plugins.dynamic_resources import CLAIM, NODE_UNTIL_133
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinityUntil133
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFitUntil133
 from kwhatif.scheduler.plugins.taint_toleration import TaintTolerationByName

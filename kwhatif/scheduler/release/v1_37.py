@@ -12,9 +12,8 @@ from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.framework.events import ActionType
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionSince137
-from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
+from kwhatif.scheduler.plugins.dynamic_resources import CLAIM_SINCE_137, NODE, DynamicResources
 from kwhatif.scheduler.plugins.dynamic_resources.claims import ClaimRules
-from kwhatif.scheduler.plugins.dynamic_resources.hints import CLAIM_SINCE_137, NODE
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.scheduler.plugins.image_locality import ImageLocalityOfAll
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinitySince137

@@ -11,10 +11,12 @@ from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.bystanders import (
     AUTOSCALER_STATUS,
     ConfigMap,
+    CoschedulingPodGroup,
     HorizontalPodAutoscaler,
     NodeClaim,
     NodePool,
     ServiceAccount,
+    VolcanoPodGroup,
 )
 from kwhatif.kube.model.caveat.autoscaling import UnreadableObject
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
@@ -43,11 +45,13 @@ BYSTANDERS: dict[type[ApiObject], str] = {
     NodePool: "karpenter.sh",
     NodeClaim: "karpenter.sh",
     ConfigMap: "",
+    VolcanoPodGroup: "scheduling.volcano.sh",
+    CoschedulingPodGroup: "scheduling.x-k8s.io",
     **dict.fromkeys(ADMISSION_HOOKS, "admissionregistration.k8s.io"),
 }
 #: Group and kind -> what reads them.
 _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
-    **{(group, kind.__name__): msgspec.json.Decoder(kind) for kind, group in BYSTANDERS.items()},
+    **{(group, str(kind.__struct_config__.tag)): msgspec.json.Decoder(kind) for kind, group in BYSTANDERS.items()},
     ("coordination.k8s.io", "Lease"): msgspec.json.Decoder(_Lease),
     ("", "Event"): msgspec.json.Decoder(ApiEvent),
     ("events.k8s.io", "Event"): msgspec.json.Decoder(ApiEvent),

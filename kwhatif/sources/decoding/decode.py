@@ -17,6 +17,7 @@ from msgspec.structs import force_setattr, replace
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.sources.decoding.asked import NAMED
 from kwhatif.sources.decoding.bystanders import Bystanders
 from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
@@ -224,6 +225,8 @@ class ObjectDecoder:
         kind = _KINDS[type(obj)]
         if not kind.reads(obj.api_version):
             self._skip(obj.api_version, type(obj).__name__)
+            if isinstance(obj, PodGroup):  # other schedulers have a kind of this name
+                self.bystanders.see(obj.api_version, PodGroup.__name__, msgspec.json.encode(obj))
             return None
         if (obj.metadata.namespace != "") is not kind.namespaced:
             namespace = self._namespace if kind.namespaced else ""

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.model.bystanders import METRICS_API_VERSION, NodeMetrics, PodMetrics
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
-from kwhatif.kube.model.job import CronJob
 from kwhatif.kube.model.kinds import RESOURCES as KNOWN
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.meta import Model
@@ -24,14 +22,18 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, Workload
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.resource import (
+    BasicDevice,
+    Device,
     DeviceRequest,
+    DeviceTaintRule,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
     ResourceClaimTemplate,
+    ResourceSlice,
 )
-from kwhatif.kube.model.resource_slice import BasicDevice, Device, ResourceSlice
 from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.kube.model.workload import CronJob
 
 # Older versions of kinds whose fields stand elsewhere, or mean something else, than in the version that is read.
 

@@ -16,10 +16,9 @@ import msgspec
 
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, Model, parse_time
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.scheduler.framework.diagnosis import NO_NODES
+from kwhatif.kube.model.pod import Pod, SchedulingEvents, is_terminal
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.status import NO_NODES
 from kwhatif.sources.decoding.examine import FAILURES
 
 _FAILED = "FailedScheduling"

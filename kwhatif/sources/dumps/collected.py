@@ -10,13 +10,18 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoNodes
+from kwhatif.kube.model.caveat.reading import NoNodes
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.decode import ObjectDecoder
-from kwhatif.sources.dumps.gangs import gangs
-from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at, without_understood
-from kwhatif.sources.dumps.unread import unread_caveats
+from kwhatif.sources.dumps.left_out import (
+    devices_not_modelled,
+    gangs,
+    not_read,
+    taken_at,
+    unread_caveats,
+    without_understood,
+)
 
 
 class LoadedCluster(msgspec.Struct, frozen=True):

@@ -18,8 +18,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject, key_of, list_order
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import Pod, SchedulingEvents, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
@@ -34,7 +33,7 @@ from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.state.change import Change, Delete, Sort, Upsert
 from kwhatif.state.history import ChangedObject, Reference
-from kwhatif.state.node_tree import zone_of
+from kwhatif.state.nodes import zone_of
 from kwhatif.state.state import State
 
 _KINDS = {kind.__name__: kind for kind in BYSTANDERS}

@@ -1,4 +1,7 @@
-"""One list of the API, page by page (`client-go/tools/pager`)."""
+"""One list of the API, page by page (`client-go/tools/pager`).
+
+How far one list of the API may go.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,44 @@ from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import ESSENTIAL
-from kwhatif.sources.decoding.templates import keep_templates, may_be_applied
-from kwhatif.sources.dumps.unread import CUT, FAILED, FORBIDDEN
-from kwhatif.sources.live.bounds import Bounds
+from kwhatif.sources.decoding.templates import keep_templates, may_be_applied, may_run_autoscaler
+from kwhatif.sources.dumps.left_out import CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest
+from kwhatif.sources.text.inflate import MAX_TEXT
+
+#: Pages of a list: four million objects, more than etcd holds.
+MAX_PAGES = 8000
+MAX_EMPTY_PAGES = 100
+
+
+class Bounds:
+    """How far a list may go: a server that never comes to its end must not be followed for ever."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._tokens: set[str] = set()
+        self._bytes = self._empty = 0
+
+    def check(self, token: str, body: bytes, *, is_empty: bool) -> None:
+        """Take note of a page, and the token with which the list goes on.
+
+        Raises:
+            ClusterUnreadable: it has been there before, or the list is too long.
+        """
+        self._bytes += len(body)
+        self._empty += is_empty
+        if token in self._tokens:
+            raise unreadable(self._what, "the server answers the same pages over and over")
+        if token:
+            self._tokens.add(token)
+        if self._empty > MAX_EMPTY_PAGES:
+            raise unreadable(
+                self._what, f"the server answers empty pages, {self._empty} by now, and says that more follow"
+            )
+        if self._bytes > MAX_TEXT or len(self._tokens) > MAX_PAGES:
+            raise unreadable(self._what, f"the list is longer than {MAX_PAGES:,} pages or {MAX_TEXT >> 30} GiB")
+
 
 Item = TypeVar("Item")
 
@@ -114,7 +150,7 @@ def _reader(asked: Asked) -> Callable[[bytes], _Answer]:
     def read(body: bytes) -> _Answer:
         try:
             head = decode(body)
-            if asked.type is not None and may_be_applied({asked.type}, body):
+            if asked.type is not None and (may_be_applied({asked.type}, body) or may_run_autoscaler(body)):
                 keep_templates(getattr(head, "items", None) or (), entries(body))
             return _Answer(head, body)
         except msgspec.ValidationError:

@@ -18,8 +18,8 @@ from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.left_out import CUT
 from kwhatif.sources.dumps.progress import Progress
-from kwhatif.sources.dumps.unread import CUT
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable

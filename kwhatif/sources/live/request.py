@@ -147,6 +147,8 @@ class Client:
             response.close()  # half read: this connection cannot be used again
             raise
         finally:
+            if self._stop.is_set():
+                response.close()  # the pool was closed, perhaps before this connection was made
             response.release_conn()
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, given_up: Event) -> Iterator[bytes]:

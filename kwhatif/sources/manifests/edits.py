@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from kwhatif.edits.edit import Assignment, Wrong
+from kwhatif.edits.edit import Assignment, SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
@@ -17,7 +17,6 @@ from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.kinds import Resource
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.scheduler.release import NEWEST
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
@@ -185,7 +184,7 @@ _SHORT = 80
 class EditsRead(NamedTuple):
     """Edits that could be read, and what is wrong with the others."""
 
-    edits: tuple[Given, ...]
+    edits: tuple[SourcedEdit, ...]
     problems: tuple[Problem, ...] = ()
 
 
@@ -231,12 +230,12 @@ def _check_text(said: object) -> None:
 
 
 def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
-    found: list[Given] = []
+    found: list[SourcedEdit] = []
     problems: list[Problem] = []
     for where, said in entries:
         try:
             _check_text(said)
-            found.append(Given(where, parse_edit(said, outside)))
+            found.append(SourcedEdit(where, parse_edit(said, outside)))
         except Wrong as wrong:
             problems.append(Problem(where, wrong.message, hint=wrong.hint))
         except NotAPath:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from kwhatif.sources.decoding.kinds import BY_KIND
-from kwhatif.sources.text.files import GivenText
+from kwhatif.sources.text.files import GivenText, exists
 
 
 class Readable(Protocol):
@@ -89,7 +89,7 @@ def _path(path: object, name: str) -> str:
     if not isinstance(path, str):
         raise TypeError(f"{name} is a path of bytes: give it as a string")
     looks_like_text = "\n" in path or path.lstrip().startswith("{")
-    if looks_like_text and not os.path.lexists(path):
+    if looks_like_text and not exists(path):
         raise NotAPath(f"{name} is text, and a string is a path: write kwhatif.text(...)", path)
     return path
 

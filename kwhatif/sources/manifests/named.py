@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from glob import has_magic
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.inputs import SourceRow
-from kwhatif.sources.text.files import SUFFIXES, GivenText
+from kwhatif.sources.text.files import SUFFIXES, GivenText, exists
 
 #: What can be asked for by name.
 _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]
@@ -42,7 +41,7 @@ def parse_reference(text: str, default_namespace: str) -> ObjectReference | None
     """
     word, *rest = text.split("/")
     resource = BY_WORD.get(word.lower())
-    if isinstance(text, GivenText) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
+    if isinstance(text, GivenText) or exists(text):
         return None
     if resource is None or len(rest) not in (1, 2) or not all(rest):
         return None
@@ -57,7 +56,7 @@ def joined_names(words: Sequence[str]) -> Iterator[str]:
     """
     kind = ""
     for word in words:
-        if isinstance(word, GivenText) or os.path.exists(word):  # noqa: PTH110 - never raises
+        if isinstance(word, GivenText) or exists(word):
             kind = ""
         elif word.lower() in BY_WORD and not kind:
             kind = word
@@ -70,13 +69,13 @@ def joined_names(words: Sequence[str]) -> Iterator[str]:
 def unknown_kind(text: str) -> Problem | None:
     """What is wrong with a name such as `depl/shop/web`; None for what may be the path of a file."""
     word, *rest = text.split("/")
-    if not rest and word.lower() in BY_WORD and not os.path.exists(word):  # noqa: PTH110 - never raises
+    if not rest and word.lower() in BY_WORD and not exists(word):
         return Problem(
             text, "there is no such file, and as a kind it lacks a name", hint=f"write {word}/NAMESPACE/NAME"
         )
     if isinstance(text, GivenText) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
         return None
-    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - never raises
+    if has_magic(text) or text.endswith(SUFFIXES) or exists(word):
         return None
     near = nearest(word, [word for word, resource in BY_WORD.items() if resource in _WITH_PODS])
     if not near:

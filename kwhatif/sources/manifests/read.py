@@ -19,10 +19,12 @@ from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.helm import hook_of
-from kwhatif.kube.model.meta import GIVEN_EMPTY, ObjectMeta
+from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
 from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
+from kwhatif.sources.decoding.bystanders import read_bystander
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES, report_failure
 from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
@@ -328,6 +330,8 @@ class _Reader:
     def _read_other(self, outline: Outline) -> None:
         if is_autoscaler(outline):
             self._read_autoscaler(outline)
+        elif (group := self._foreign_group(outline)) is not None:
+            self.manifests.append(Manifest(group, outline.place.of(), outline.annotations))
         elif outline.kind in self._custom_kinds:
             self._custom_kinds[outline.kind] = True
             if outline.place.origin.pointer in self._refused:
@@ -337,6 +341,15 @@ class _Reader:
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
+
+    def _foreign_group(self, outline: Outline) -> ApiObject | None:
+        """A PodGroup of another scheduler; None: it is none, or cannot be understood."""
+        if outline.kind != PodGroup.__name__:
+            return None
+        found = read_bystander(outline.version, outline.kind, msgspec.json.encode(outline.data))
+        if found is None or found.metadata.namespace:
+            return found
+        return replace(found, metadata=replace(found.metadata, namespace=self._namespace))
 
     def _read_autoscaler(self, outline: Outline) -> None:
         problems = self._problems.at(outline.place, outline.name)

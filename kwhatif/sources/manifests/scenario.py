@@ -7,13 +7,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import Wrong
+from kwhatif.edits.edit import SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.duration import parse_duration
-from kwhatif.questions.manifests.edited import Given
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed
@@ -30,7 +29,7 @@ class ScenarioFile(NamedTuple):
     """What a file says."""
 
     parameters: Parameters
-    steps: tuple[Given, ...] = ()
+    steps: tuple[SourcedEdit, ...] = ()
 
 
 def parse_parameter(name: str, text: str) -> float | None:
@@ -118,15 +117,15 @@ class _Reading:
                 self._problems.add(self._where, f"parameters.{name}: {wrong}")
         return replace(parameters, **found)
 
-    def _steps(self, given: Any) -> tuple[Given, ...]:
+    def _steps(self, given: Any) -> tuple[SourcedEdit, ...]:
         if not isinstance(given, list) or not given:
             self._problems.add(self._where, "steps: is not a list of edits", "write `- cordon: [NODE]`")
             return ()
-        steps: list[Given] = []
+        steps: list[SourcedEdit] = []
         for number, step in enumerate(given, 1):
             where = f"{self._where}, step {number}"
             try:
-                steps.append(Given(where, parse_edit(step, self._reader)))
+                steps.append(SourcedEdit(where, parse_edit(step, self._reader)))
             except Wrong as wrong:
                 self._problems.add(where, wrong.message, wrong.hint)
             except InputError as wrong:

@@ -20,25 +20,23 @@ from kwhatif.kube.model.caveat.manifests import (
 from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled, GroupFieldsNotModelled
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.resource import (
     DeviceClass,
     DeviceClassSpec,
     DeviceSubRequest,
+    DeviceTaintRule,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
-from kwhatif.kube.model.workload import SCALABLE
+from kwhatif.kube.model.workload import SCALABLE, Job
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
-from kwhatif.sources.dumps.gangs import fields_not_modelled, is_gang, is_grouped
-from kwhatif.sources.dumps.left_out import rules_ignored, unknown_rules
+from kwhatif.sources.dumps.left_out import fields_not_modelled, is_gang, is_grouped, rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of

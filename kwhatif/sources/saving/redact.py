@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.autoscaler.cluster_autoscaler.arguments import without_unknown
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node, NodeSpec, NodeStatus
 from kwhatif.kube.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, TemplateDigest
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import Volume
 from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.applied_object import without_secrets
@@ -56,8 +57,8 @@ _LONGEST_SALT = 16
 T = TypeVar("T", bound=Model)
 
 
-def redact(obj: T, *, images: bool) -> T:
-    """The object without what scheduling does not read; with images if asked for."""
+def redact(obj: T, *, images: bool, arguments: bool = True) -> T:
+    """The object without what scheduling does not read; with images, and an autoscaler's arguments, if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
     obj = _ANNOTATED.rewrite(obj)
     if meta.applied is not None:
@@ -65,6 +66,9 @@ def redact(obj: T, *, images: bool) -> T:
         obj = replace(obj, metadata=kept)
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
+        template = template_of(obj)
+        if template is not None and template.metadata.annotations.autoscaler_arguments is not None:
+            obj = with_template(obj, replace(template, metadata=_with_flags(template.metadata, keep=arguments)))
     match obj:
         case Node():
             return replace(obj, spec=_node_spec(obj), status=_node_status(obj.status, images=images))
@@ -72,7 +76,7 @@ def redact(obj: T, *, images: bool) -> T:
             spec = obj.spec if images else without_images(obj.spec)
             return replace(
                 obj,
-                metadata=_pod_meta(obj.metadata),
+                metadata=_with_flags(_pod_meta(obj.metadata), keep=arguments),
                 spec=spec if controller_of(meta) is None else _without_unread_volumes(spec),
             )
     if isinstance(obj, WORKLOADS) and not images and (template := template_of(obj)) is not None:
@@ -119,6 +123,15 @@ def _pod_meta(meta: PodMeta) -> PodMeta:
     finalizers = dict.fromkeys(name if name == JOB_TRACKING else _SOME_FINALIZER for name in meta.finalizers)
     annotations = NO_ANNOTATIONS if meta.annotations == NO_ANNOTATIONS else meta.annotations
     return replace(meta, annotations=annotations, finalizers=tuple(finalizers))
+
+
+def _with_flags(meta: PodMeta, *, keep: bool) -> PodMeta:
+    """With the flags of the Cluster Autoscaler, if the pod runs it, and these are to be kept."""
+    given = meta.annotations.autoscaler_arguments
+    if given is None:
+        return meta
+    kept = without_unknown(given) if keep else None
+    return replace(meta, annotations=replace(meta.annotations, autoscaler_arguments=kept))
 
 
 def _node_spec(node: Node) -> NodeSpec:

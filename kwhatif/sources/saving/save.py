@@ -15,13 +15,11 @@ from kwhatif.dra.devices import PoolDevice, Slice, device_view
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE_GATES
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import SchedulingEvents
-from kwhatif.kube.model.resource import CELDeviceSelector, DeviceConstraint
-from kwhatif.kube.model.resource_slice import Device, DeviceAttribute, ResourceSlice
+from kwhatif.kube.model.pod import Pod, SchedulingEvents
+from kwhatif.kube.model.resource import CELDeviceSelector, Device, DeviceAttribute, DeviceConstraint, ResourceSlice
 from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
@@ -199,7 +197,7 @@ def save(collected: Collected, path: str, *, taken_at: Moment, images: bool = Fa
 def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anonymize: bool) -> Saved:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
-    objects: list[Any] = [redact(obj, images=images) for obj in _sorted(cluster)]
+    objects: list[Any] = [redact(obj, images=images, arguments=not anonymize) for obj in _sorted(cluster)]
     caveats = _caveats(collected, images=images)
     about = _about(collected, caveats, taken_at)
     if not anonymize:

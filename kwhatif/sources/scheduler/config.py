@@ -13,8 +13,7 @@ from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.text.yaml_lines import FieldNode, line_tree, repeated_keys
-from kwhatif.sources.text.yaml_text import YAMLProblem
+from kwhatif.sources.text.yaml_text import FieldNode, YAMLProblem, line_tree, repeated_keys
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 

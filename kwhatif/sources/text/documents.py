@@ -15,7 +15,7 @@ import msgspec
 from kwhatif.sources.text import yaml_blocks
 from kwhatif.sources.text.origin import FieldPath, Origin, Place
 from kwhatif.sources.text.problems import Problems, hint_for_text
-from kwhatif.sources.text.yaml_entries import NotSimpleError
+from kwhatif.sources.text.yaml_blocks import NotSimpleError
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _AT_BYTE = re.compile(r" \(byte (\d+)\)")
@@ -168,7 +168,7 @@ class _Lines:
             begin = _CONTENT.search(self._text)
             assert begin is not None
             return self._first_line + self._text.count(b"\n", 0, begin.start())
-        from kwhatif.sources.text.yaml_lines import FieldNode, line_tree
+        from kwhatif.sources.text.yaml_text import FieldNode, line_tree
 
         if self._tree is None:
             self._tree = line_tree(self._text)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from kwhatif.sources.text import yaml_blocks
-from kwhatif.sources.text.yaml_entries import NotSimpleError
+from kwhatif.sources.text.yaml_blocks import NotSimpleError
 
 #: Half a megabyte: what is read of it is still in the processor's cache when it is decoded.
 PIECE = 1 << 19

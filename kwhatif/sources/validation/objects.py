@@ -2,25 +2,116 @@
 
 A check exists for a type of field, wherever that field stands; per kind the walk to all such fields is compiled once.
 What passes here is never refused by a parser further in.
+
+A quick look at the pods of a cluster, of which there are a hundred thousand: most hold nothing new.
+
+What many pods say is thrown together, and then each value that is new is checked once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import inspect
 
 from kwhatif.kube.model.affinity import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod import Pod, pod_affinity_terms
 from kwhatif.kube.model.workload import Service
 from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import FieldPath
 from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation import selectors, values
-from kwhatif.sources.validation.pods import doubtful
+from kwhatif.sources.validation import values
 from kwhatif.sources.validation.values import AddProblem, Check
+
+
+def doubtful(objects: Sequence[KubernetesObject | None]) -> Sequence[int]:
+    """The indexes of the objects that must be looked at one by one: those other than pods, and unusual pods.
+
+    Where a value in the usual ones is wrong, all of them.
+    """
+    usual: list[Pod] = []
+    others: list[int] = []
+    for index, obj in enumerate(objects):
+        if type(obj) is Pod and _is_usual(obj):
+            usual.append(obj)
+        else:
+            others.append(index)
+    return others if _are_good(usual) else range(len(objects))
+
+
+def _is_usual(pod: Pod) -> bool:
+    """Whether it has a name, and no parts that few pods have."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    if meta.deletion_timestamp or spec.overhead or spec.resources or status.resources or status.allocated_resources:
+        return False
+    for volume in spec.volumes:
+        if volume.ephemeral is not None:
+            return False
+    return meta.name != ""
+
+
+def _are_good(pods: Sequence[Pod]) -> bool:
+    """Whether all quantities, times and selectors of these usual pods are."""
+    resources, times = _said(pods)
+    amounts = set(chain.from_iterable(map(dict.values, resources)))
+    found = [selector for selector in _selectors(pods) if selector is not None]
+    labels = {label for selector in found for label in selector.match_labels.items()}
+    return (
+        _pass(values.quantity, amounts - values.good_quantities)
+        and values.are_times([time for time in times if time is not None])
+        and _pass(values.labels, (dict([label]) for label in labels - values.good_labels))
+        and _pass(values.label_selector, (selector for selector in found if selector.match_expressions))
+    )
+
+
+def _pass(check: Check, found: Iterable[object]) -> bool:
+    problems: list[str] = []
+    for value in found:
+        check(value, (), lambda message, _: problems.append(message))
+    return not problems
+
+
+def _said(pods: Sequence[Pod]) -> tuple[list[ResourceList], list[str | None]]:
+    """All resources and times."""
+    resources: list[ResourceList] = []
+    times: list[str | None] = []
+    for pod in pods:
+        spec, status = pod.spec, pod.status
+        last = status.start_time
+        times.append(pod.metadata.creation_timestamp)
+        times.append(last)
+        for condition in status.conditions:
+            if condition.last_transition_time != last:  # mostly they change in the same second
+                last = condition.last_transition_time
+                times.append(last)
+        for container in spec.containers + spec.init_containers:
+            resources.append(container.resources.requests)
+            resources.append(container.resources.limits)
+        for granted in status.container_statuses + status.init_container_statuses:
+            if granted.resources is not None:
+                resources.append(granted.resources.requests)
+                resources.append(granted.resources.limits)
+            if granted.allocated_resources:
+                resources.append(granted.allocated_resources)
+            if granted.state is not None and granted.state.terminated is not None:
+                times.append(granted.state.terminated.finished_at)
+    return resources, times
+
+
+def _selectors(pods: Sequence[Pod]) -> Iterator[LabelSelector | None]:
+    for pod in pods:
+        spec = pod.spec
+        for constraint in spec.topology_spread_constraints:
+            yield constraint.label_selector
+        for term in pod_affinity_terms(spec) if spec.affinity is not None else ():
+            yield term.label_selector
+            yield term.namespace_selector
+
 
 _TIMES = {
     "allocationTimestamp",
@@ -120,10 +211,10 @@ def _every(check: Check | None) -> Check | None:
 
 
 def _service(service: Service, path: FieldPath, add: AddProblem) -> None:
-    selectors.labels(service.spec.selector or {}, (*path, "spec", "selector"), add)
+    values.labels(service.spec.selector or {}, (*path, "spec", "selector"), add)
 
 
-_ALWAYS: dict[type, Check] = {LabelSelector: selectors.label_selector, Service: _service}
+_ALWAYS: dict[type, Check] = {LabelSelector: values.label_selector, Service: _service}
 
 #: For objects of a cluster: the API server has accepted them, and where it is lenient, so is the scheduler.
 STORED = Validator(_ALWAYS)
@@ -131,10 +222,10 @@ STORED = Validator(_ALWAYS)
 CANDIDATES = Validator(
     _ALWAYS
     | {
-        NodeSelector: selectors.node_selector,
-        PreferredSchedulingTerm: selectors.preferred_term,
-        PodAffinityTerm: selectors.pod_affinity_term,
-        TopologySpreadConstraint: selectors.spread_constraint,
+        NodeSelector: values.node_selector,
+        PreferredSchedulingTerm: values.preferred_term,
+        PodAffinityTerm: values.pod_affinity_term,
+        TopologySpreadConstraint: values.spread_constraint,
     }
 )
 

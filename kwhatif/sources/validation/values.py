@@ -1,4 +1,7 @@
-"""Checks of single values. What was found to be good once is remembered: a cluster repeats itself a million times."""
+"""Checks of single values. What was found to be good once is remembered: a cluster repeats itself a million times.
+
+Checks of selectors and of the terms around them (`ValidateLabelSelector`, `pkg/apis/core/validation`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.affinity import (
+    NodeSelector,
+    NodeSelectorTerm,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    TopologySpreadConstraint,
+)
+from kwhatif.kube.model.meta import LabelSelector, Requirement
 from kwhatif.kube.model.quantity import QuantityText, parse_quantity
 from kwhatif.sources.text.origin import FieldPath
 
@@ -94,3 +107,112 @@ def _shown(value: object) -> str:
     except ValueError:  # an integer of more digits than Python prints
         return "a number of thousands of digits"
     return repr(text if len(text) <= 64 else text[:61] + "...")
+
+
+#: Pairs of label key and value that were found to be valid.
+good_labels: set[tuple[str, str]] = set()
+_NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_FIELD_OPERATORS = ("In", "NotIn")
+_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+
+
+def labels(pairs: Mapping[str, str], path: FieldPath, add: AddProblem) -> None:
+    """Labels that are looked for."""
+    if good_labels.issuperset(pairs.items()):
+        return
+    for key, value in pairs.items():
+        errors = (*label_key_errors(key), *label_value_errors(value))
+        for error in errors:
+            add(error, (*path, key))
+        if not errors:
+            good_labels.add((key, value))
+
+
+def label_selector(selector: LabelSelector, path: FieldPath, add: AddProblem) -> None:
+    """A selector of pods or namespaces."""
+    labels(selector.match_labels, (*path, "matchLabels"), add)
+    for index, requirement in enumerate(selector.match_expressions):
+        try:
+            compile_selector(LabelSelector(match_expressions=(requirement,)))
+        except SelectorError as error:
+            for problem in error.problems:
+                add(problem, (*path, "matchExpressions", index))
+
+
+def node_selector(selector: NodeSelector, path: FieldPath, add: AddProblem) -> None:
+    """Required node affinity."""
+    if not selector.node_selector_terms:
+        add("must have at least one term", (*path, "nodeSelectorTerms"))
+    for index, term in enumerate(selector.node_selector_terms):
+        where: FieldPath = (*path, "nodeSelectorTerms", index)
+        _node_term(term, where, add)
+        for at, requirement in enumerate(term.match_expressions):
+            for value in requirement.values:
+                for error in label_value_errors(value):
+                    add(error, (*where, "matchExpressions", at, "values"))
+
+
+def preferred_term(term: PreferredSchedulingTerm, path: FieldPath, add: AddProblem) -> None:
+    """Preferred node affinity: here values need not be label values (the API server lets them pass)."""
+    _weight(term.weight, path, add)
+    _node_term(term.preference, (*path, "preference"), add)
+
+
+def _node_term(term: NodeSelectorTerm, path: FieldPath, add: AddProblem) -> None:
+    for index, requirement in enumerate(term.match_expressions):
+        where: FieldPath = (*path, "matchExpressions", index)
+        if _operator(requirement, _NODE_OPERATORS, where, add):
+            _values(requirement, where, add)
+        for error in label_key_errors(requirement.key):
+            add(error, (*where, "key"))
+    for index, requirement in enumerate(term.match_fields):
+        where = (*path, "matchFields", index)
+        if _operator(requirement, _FIELD_OPERATORS, where, add) and len(requirement.values) != 1:
+            add("must have exactly one entry", (*where, "values"))
+        if requirement.key != "metadata.name":
+            add(f"{requirement.key!r} is not metadata.name, the only field to select by", (*where, "key"))
+
+
+def _operator(requirement: Requirement, supported: Sequence[str], path: FieldPath, add: AddProblem) -> bool:
+    if requirement.operator in supported:
+        return True
+    add(f"{requirement.operator!r} is none of {', '.join(supported)}", (*path, "operator"))
+    return False
+
+
+def _values(requirement: Requirement, path: FieldPath, add: AddProblem) -> None:
+    count, operator = len(requirement.values), requirement.operator
+    match operator:
+        case "In" | "NotIn" if count == 0:
+            add(f"must not be empty with operator {operator}", (*path, "values"))
+        case "Exists" | "DoesNotExist" if count > 0:
+            add(f"must be empty with operator {operator}", (*path, "values"))
+        case "Gt" | "Lt" if count != 1:
+            add(f"must have exactly one entry with operator {operator}", (*path, "values"))
+
+
+def _weight(weight: int, path: FieldPath, add: AddProblem) -> None:
+    if not 1 <= weight <= 100:
+        add(f"{weight} is not in the range 1-100", (*path, "weight"))
+
+
+def pod_affinity_term(term: PodAffinityTerm, path: FieldPath, add: AddProblem) -> None:
+    """A term of inter-pod affinity; its selectors have their own check."""
+    _topology_key(term.topology_key, path, add)
+
+
+def spread_constraint(constraint: TopologySpreadConstraint, path: FieldPath, add: AddProblem) -> None:
+    """A topology spread constraint; its selector has its own check."""
+    _topology_key(constraint.topology_key, path, add)
+    if constraint.max_skew <= 0:
+        add(f"{constraint.max_skew} is not greater than 0", (*path, "maxSkew"))
+    if constraint.when_unsatisfiable not in _UNSATISFIABLE:
+        add(f"{constraint.when_unsatisfiable!r} is none of {', '.join(_UNSATISFIABLE)}", (*path, "whenUnsatisfiable"))
+
+
+def _topology_key(key: str, path: FieldPath, add: AddProblem) -> None:
+    if not key:
+        add("is not set", (*path, "topologyKey"))
+    else:
+        for error in label_key_errors(key):
+            add(error, (*path, "topologyKey"))

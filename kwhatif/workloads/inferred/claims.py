@@ -14,6 +14,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.storage import (
     ClaimReference,
+    ClaimTemplate,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -23,7 +24,6 @@ from kwhatif.kube.model.storage import (
     StorageClass,
 )
 from kwhatif.kube.model.unknown import lacks
-from kwhatif.kube.model.volume import ClaimTemplate
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.generated import uid_of
 

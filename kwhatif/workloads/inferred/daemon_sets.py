@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.node_selector import NAME_FIELD
+from kwhatif.kube.matching.node_affinity import NAME_FIELD
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement

@@ -11,11 +11,19 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.job import Job, JobSpec, JobStatus
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.kube.model.unknown import lacks
-from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.kube.model.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    JobSpec,
+    JobStatus,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 from kwhatif.workloads.inferred.daemon_sets import missing_daemon_sets
 from kwhatif.workloads.inferred.deployments import missing_deployments
 from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner

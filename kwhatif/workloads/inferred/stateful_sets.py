@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimTemplate, Volume
+from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim, Volume
 from kwhatif.kube.model.workload import (
     StatefulSet,
     StatefulSetOrdinals,

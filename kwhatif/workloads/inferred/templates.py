@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from kwhatif.admission.default_tolerations import DEFAULT_TOLERATIONS
 from kwhatif.admission.label_keys import without_label_keys
+from kwhatif.admission.plugins import DEFAULT_TOLERATIONS
 from kwhatif.kube.model.affinity import Affinity, Toleration
 from kwhatif.kube.model.node import REGION, ZONE
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec

@@ -14,7 +14,6 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.kube.model.disks import RBD
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import ApiObject, ObjectMeta
 from kwhatif.kube.model.node import Node, NodeStatus
@@ -32,13 +31,15 @@ from kwhatif.kube.model.resource import (
 )
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.kube.model.storage import (
+    RBD,
+    ClaimTemplate,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeSpec,
     StorageClass,
 )
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource
 from kwhatif.kube.model.workload import (
     Deployment,
     DeploymentSpec,
@@ -152,7 +153,8 @@ def test_in_the_nodes_network_container_ports_are_host_ports() -> None:
 
 
 def test_the_rest_of_a_pod() -> None:
-    made = default_object(pod().spec(scheduler_name="").meta(namespace="").build())
+    made = default_object(pod().spec(scheduler_name="", termination_grace_period_seconds=-5).meta(namespace="").build())
+    assert made.spec.termination_grace_period_seconds == 1
     assert (made.metadata.namespace, made.spec.scheduler_name) == ("default", "default-scheduler")
     assert made.spec.restart_policy == "Always"
 
@@ -328,6 +330,7 @@ QUICK = {
     "a port with its protocol": (stored_pod().host_port(80), True),
     "no scheduler": (stored_pod().spec(scheduler_name=""), False),
     "no restart policy": (stored_pod().spec(restart_policy=""), False),
+    "less than no time to end": (stored_pod().spec(termination_grace_period_seconds=-1), False),
     "no namespace": (stored_pod().meta(namespace=""), False),
     "a port without protocol": (stored_pod().host_port(80, protocol=""), False),
     "a limit without request": (

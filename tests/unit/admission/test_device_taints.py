@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.device_taints import with_times
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
-from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
+from kwhatif.admission.new_objects import with_times
+from kwhatif.kube.model.resource import DeviceTaint, DeviceTaintRule, ResourceSlice
 from tests.builders import pod
 from tests.devices import device, slice_, taint_rule
 

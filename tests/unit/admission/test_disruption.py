@@ -10,7 +10,7 @@ import pytest
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.kube.model.workload import (
     DaemonSet,

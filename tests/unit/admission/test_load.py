@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.admission.load import admit, is_stored
-from kwhatif.kube.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.kube.model.caveat.reading import UnknownPriorityClass
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.node import Node, NodeStatus
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.changes import ChangeRow, changes_between
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, complete_pod
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied, changes_between
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceRequirements

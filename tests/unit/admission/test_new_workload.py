@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
+from kwhatif.admission.plugins import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import PriorityClass

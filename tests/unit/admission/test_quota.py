@@ -11,7 +11,7 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.kube.model.pod_status import ContainerStatus
+from kwhatif.kube.model.pod import ContainerStatus
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from tests.builders import PodBuilder, pod

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 import kwhatif
@@ -14,6 +16,8 @@ from kwhatif.kube.model.caveat.autoscaling import (
     FlagsNotModelled,
     GroupBoundsUnknown,
 )
+from kwhatif.sources.dumps.dump import collect_dump
+from kwhatif.sources.saving.save import Moment, saved_objects
 
 Json = dict[str, Any]
 AT = "2026-01-31T12:00:00Z"
@@ -132,6 +136,31 @@ def test_flags_count_and_what_is_not_understood_is_said() -> None:
     assert found(report, GroupBoundsUnknown).groups == ("big", "web")
 
 
+def test_a_bare_pod_has_them_too_and_a_snapshot_keeps_the_flags_that_there_are() -> None:
+    deployment = autoscaler(*NODES, "--expander=random", "--cloud-thing=secret")
+    template = deployment["spec"]["template"]
+    pod = template | {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}
+    pod["metadata"] = {"name": "scaler-x", "namespace": "kube-system"}
+    for given, source in ((pod, "Pod kube-system/scaler-x"), (deployment, "Deployment kube-system/scaler")):
+        dump = {"apiVersion": "v1", "kind": "List", "items": [given]}
+        collected = collect_dump(["-"], stdin=io.BytesIO(json.dumps(dump).encode()))
+        saved = saved_objects(collected, taken_at=Moment(""), images=False, anonymize=False).objects
+        obj = next(each for each in saved if each.metadata.name.startswith("scaler"))
+        for kept in (given, json.loads(msgspec.json.encode(obj))):
+            report = asked(kept)
+            read, left = found(report, AutoscalerSettingsRead), found(report, FlagsNotModelled)
+            assert (read.source, read.flags) == (source, ("expander", "nodes"))
+            assert (left.flags, added(report)) == (
+                ("cloud-thing=secret" if kept is given else "cloud-thing=true",),
+                {
+                    "web": 2,
+                    "big": 1,
+                },
+            )
+        anonymous = saved_objects(collected, taken_at=Moment(""), images=False, anonymize=True).objects
+        assert b"nodes" not in msgspec.json.encode(anonymous)
+
+
 def test_a_file_of_groups_overrides_them() -> None:
     groups = {"groups": [{"name": "web", "max": 2, "nodes": ["a"]}]}
     report = asked(autoscaler(*NODES), node_groups=groups)
@@ -164,3 +193,13 @@ def test_groups_are_known_by_the_names_that_clouds_give_them(label: str, zone: s
 def test_another_program_is_not_the_autoscaler() -> None:
     report = asked(autoscaler("--max-nodes-total=2", command=("/bin/sh", "cluster-autoscaler")))
     assert found(report, AutoscalerSettingsAssumed) is not None
+
+
+def test_pods_that_have_not_waited_long_enough_are_said() -> None:
+    young = waiting("young")
+    young["metadata"]["creationTimestamp"] = AT
+    report = asked(young, autoscaler("--nodes=0:9:web", "--nodes=0:9:big"))
+    assert report.autoscaler is not None
+    (ignored,) = report.autoscaler.rounds[-1].ignored
+    assert (ignored.pod, sum(added(report).values())) == ("default/young", 5)
+    assert AT in ignored.reason

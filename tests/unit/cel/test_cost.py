@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kwhatif.cel import CelRuntimeError, DeviceView, Program, compile_device_selector, compile_expression
-from kwhatif.cel.checker import check
 from kwhatif.cel.cost import BUDGET, COST_LIMIT, CostBudget, bound, size_of
+from kwhatif.cel.engine import check
 
 TEN = "'aaaaaaaaaa'"
 DEVICE = DeviceView("gpu.example.com", allow_multiple_allocations=False, attributes={"model": "a100"}, capacity={})

@@ -11,7 +11,7 @@ from kwhatif.cel import (
     Semver,
     compile_device_selector,
 )
-from kwhatif.cel.checker import MAX_LENGTH
+from kwhatif.cel.engine import MAX_LENGTH
 from kwhatif.kube.model.quantity import parse_quantity
 
 GPU = DeviceView(

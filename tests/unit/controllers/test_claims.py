@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kwhatif.controllers import claims, garbage, volume_binder
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.kube.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec
-from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec, PodStatus
 from kwhatif.kube.model.resource import (
     AllocationResult,
     ResourceClaim,
@@ -20,6 +19,8 @@ from kwhatif.kube.model.resource import (
     ResourceClaimTemplate,
 )
 from kwhatif.kube.model.storage import (
+    ClaimTemplate,
+    EphemeralVolumeSource,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -27,8 +28,8 @@ from kwhatif.kube.model.storage import (
     PersistentVolumeStatus,
     StorageClass,
     StorageRequirements,
+    Volume,
 )
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from tests.builders import node
 from tests.fake_world import World
 

@@ -10,11 +10,15 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
 from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.kube.model.pod_status import ExtendedResourceClaimStatus
-from kwhatif.kube.model.resource import ResourceClaim, ResourceClaimConsumerReference
-from kwhatif.kube.model.resource_slice import DeviceTaint, ResourceSlice
+from kwhatif.kube.model.pod import ExtendedResourceClaimStatus
+from kwhatif.kube.model.resource import (
+    DeviceTaint,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+    ResourceSlice,
+)
 from kwhatif.scheduler.release import find_release
 from tests.builders import PodBuilder, node
 from tests.devices import GPU, allocated, asking, claim, device, request, result, slice_, taint_rule

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.controllers.budget_pods import budget_pods
-from kwhatif.controllers.disruption import Disruption
+from kwhatif.controllers.disruption import Disruption, budget_pods
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from tests.builders import PodBuilder, node, pod, selector
 from tests.fake_world import START, World

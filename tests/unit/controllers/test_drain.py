@@ -14,7 +14,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodAnnotations, PodMeta
-from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.storage import SomeVolume
 from kwhatif.kube.model.workload import DaemonSet
 from tests.builders import PodBuilder, node, pod
 from tests.fake_world import World

@@ -10,15 +10,13 @@ from msgspec.structs import replace
 from kwhatif.controllers import garbage
 from kwhatif.controllers.catalog import reacting_controllers
 from kwhatif.kube.model.container import Container
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
-from kwhatif.kube.model.pod_status import PodStatus
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimVolumeSource, Volume
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodStatus
+from kwhatif.kube.model.storage import ClaimVolumeSource, PersistentVolumeClaim, Volume
 from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
+    Job,
     ReplicaSet,
     ReplicaSetMeta,
     ReplicationController,

@@ -9,10 +9,20 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import job
 from kwhatif.controllers.contract import Create, DeletePod
-from kwhatif.controllers.job_failures import BackoffRecord, judged
-from kwhatif.controllers.job_indexes import first_pending, is_success, parse_indexes, write_indexes
+from kwhatif.controllers.job_pods import BackoffRecord, first_pending, is_success, judged, parse_indexes, write_indexes
 from kwhatif.kube.model.container import Container
-from kwhatif.kube.model.job import (
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.pod import (
+    ContainerState,
+    ContainerStateTerminated,
+    ContainerStatus,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    PodTemplateSpec,
+)
+from kwhatif.kube.model.workload import (
     Job,
     JobSpec,
     JobStatus,
@@ -22,15 +32,6 @@ from kwhatif.kube.model.job import (
     PodFailureRule,
     SuccessPolicy,
     SuccessRule,
-)
-from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import (
-    ContainerState,
-    ContainerStateTerminated,
-    ContainerStatus,
-    PodCondition,
-    PodStatus,
 )
 from kwhatif.workloads.removal import is_active
 from tests.fake_world import World

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.controllers.node_lifecycle import NodeHealth, NodeLifecycle, returned
-from kwhatif.controllers.node_taints import registered
+from kwhatif.controllers.taint_eviction import registered
 from kwhatif.kube.model.node import Node, NodeCondition
-from kwhatif.kube.model.pod import Pod, is_ready
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, is_ready
 from tests.builders import NodeBuilder, node, pod
 from tests.fake_world import World
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.controllers import pod_gc
-from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.pod_gc import PodGC
+from kwhatif.controllers.pods import finished_pods
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod
 from tests.builders import NodeBuilder, node, pod

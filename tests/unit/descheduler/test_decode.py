@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from kwhatif.descheduler import arguments as of
+from kwhatif.descheduler.arguments import Args, DefaultEvictorArgs
 from kwhatif.descheduler.build import STRATEGIES, build_policy, strategy_policy
 from kwhatif.descheduler.decode import go_decode
-from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
-from kwhatif.descheduler.go_types import Args
 from kwhatif.errors import InputError
-from kwhatif.kube.model.caveat.descheduling import PolicyIsEmpty
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
+from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
 from kwhatif.kube.model.cluster import Cluster
 
 HEAD = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
+from kwhatif.scheduler.plugins.dynamic_resources.claims import extended_resource_requests, is_dra_resource
 from tests.builders import PodBuilder, pod
 from tests.devices import device_class
 

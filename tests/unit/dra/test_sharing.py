@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.dra import capacity
+from kwhatif.dra.partial_allocation import consumed_by, has_capacity
 from kwhatif.kube.model.quantity import parse_quantity, to_text
-from kwhatif.kube.model.resource import ResourceClaim
-from kwhatif.kube.model.resource_slice import Device, DeviceCapacity, ResourceSlice
+from kwhatif.kube.model.resource import Device, DeviceCapacity, ResourceClaim, ResourceSlice
 from tests.devices import (
     GPU,
     NIC,
@@ -192,16 +191,16 @@ def test_the_counters_of_a_shared_partition_count_once() -> None:
 def test_policies(rule: object, requested: str | None, consumed: str | None) -> None:
     capacities = {"memory": amount("16Gi", rule)}  # type: ignore[arg-type]
     asked = {} if requested is None else {"memory": parse_quantity(requested)}
-    assert capacity.fits(capacities, asked, {}, {}) is (consumed is not None)
+    assert has_capacity(capacities, asked, {}, {}) is (consumed is not None)
     if consumed is not None:
-        assert capacity.consumed_by(capacities, asked) == {"memory": parse_quantity(consumed)}
+        assert consumed_by(capacities, asked) == {"memory": parse_quantity(consumed)}
 
 
 @pytest.mark.parametrize(
     ("used", "taken", "fits"), [(8, 0, True), (0, 8, True), (4, 4, True), (8, 1, False), (9, 0, False)]
 )
 def test_room_beside_others(used: int, taken: int, *, fits: bool) -> None:
-    room = capacity.fits({"memory": amount("16Gi")}, {"memory": 8 * GI}, {"memory": used * GI}, {"memory": taken * GI})
+    room = has_capacity({"memory": amount("16Gi")}, {"memory": 8 * GI}, {"memory": used * GI}, {"memory": taken * GI})
     assert room is fits
 
 

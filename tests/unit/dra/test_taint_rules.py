@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
+from kwhatif.dra.devices import changes_devices
 from kwhatif.dra.requests import compile_claim
-from kwhatif.dra.taints import changes_devices
 from kwhatif.kube.gates import default_gates
 from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.device_taint_rule import DeviceTaintRule
 from kwhatif.kube.model.node import Taint
-from kwhatif.kube.model.resource import ResourceClaim
+from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaim
 from kwhatif.scheduler.release import find_release
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State

@@ -9,9 +9,8 @@ import pytest
 
 from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat import CODES, Caveat
-from kwhatif.kube.model.caveat.lacking import NoBudgets, NoImages
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked
-from kwhatif.kube.model.caveat.reading import StaleSnapshot
+from kwhatif.kube.model.caveat.reading import NoBudgets, NoImages, StaleSnapshot
 from kwhatif.kube.model.caveat.scheduling import Sampling
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
 from kwhatif.policy.judge import KnownNames, judge

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.caveat.scheduling import OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import CandidateRow, Decision, PreemptionRow, VictimRow, WorkloadRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.policy import FindingRow, JudgedWorkload, PolicyRow
-from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
-from kwhatif.report.workload import WorkloadRow
 
 TODAY = date(2026, 6, 1)
 LABELS = {"n1": {"pool": "general"}, "gpu1": {"pool": "gpu"}}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.questions.placing.described import UncountedEvictions
-from kwhatif.report.decision import Decision
-from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
+from kwhatif.report.decision import BudgetRow, CandidateRow, Decision, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import pod

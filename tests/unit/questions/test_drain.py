@@ -11,8 +11,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,
@@ -20,7 +19,7 @@ from kwhatif.kube.model.policy import (
     ResourceQuota,
     ResourceQuotaSpec,
 )
-from kwhatif.kube.model.volume import SomeVolume
+from kwhatif.kube.model.storage import SomeVolume
 from kwhatif.kube.model.workload import (
     DaemonSet,
     Deployment,
@@ -31,7 +30,7 @@ from kwhatif.kube.model.workload import (
 )
 from kwhatif.questions.maintenance.drain import drain
 from kwhatif.questions.session.session import Session
-from kwhatif.render.story_words import worded_story
+from kwhatif.render.worded import worded_story
 from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from tests.builders import PodBuilder, cluster, node, pod, selector

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.render.autoscale import consolidate
+from kwhatif.render.detail import Detail
 from tests.gangs.generate import GROUPS, TOPOLOGY, Builder
+from tests.karpenter.objects import TYPES, pool
 
 Json = dict[str, Any]
 
@@ -110,11 +113,60 @@ def test_a_drained_gang_comes_back_together_or_not_at_all() -> None:
     assert report["story"]["podGroups"]["groups"][0]["outcome"] == "waiting"
 
 
-def test_alone_a_member_is_judged_by_itself_and_that_is_said() -> None:
+def test_alone_means_each_gang_alone() -> None:
+    """Both fit where they are alone, and only one where they are not; a member never is."""
     it = _racks(GROUPS)
-    it.gang("g", 16, 16, "2")
-    report = _json(kwhatif.schedule(_session(it), _text(it.manifest), alone=True))
-    assert [each for each in report["caveatDetails"] if each["code"] == "gangs-not-modelled"]
+    it.gang("g", 10, 10, "2")
+    it.gang("h", 10, 10, "2")
+    it.gang("big", 16, 16, "2")
+    outcomes = {}
+    for alone in (True, False):
+        report = _json(kwhatif.schedule(_session(it), _text(it.manifest), alone=alone))
+        outcomes[alone] = [row["outcome"] for row in report["podGroups"]["groups"]]
+        assert "gangs-not-modelled" not in {each["code"] for each in report["caveatDetails"]}
+        assert len(report["decisions"]) == 36
+    assert outcomes == {
+        True: ["unscheduled", "scheduled", "scheduled"],
+        False: ["unscheduled", "scheduled", "unscheduled"],
+    }
+    waiting = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
+    (row,) = _json(kwhatif.preempt(waiting, "pod/default/big-3", alone=True))["podGroups"]["groups"]
+    assert (row["outcome"], row["fitting"], row["pods"]) == ("unscheduled", 15, 16)
+
+
+@pytest.mark.parametrize(
+    ("edit", "fates"),
+    [
+        ("add 1 node like n1", {"big": "Placed", "late": "Gated", "small": "Unschedulable"}),
+        ("cordon n1", {"big": "Unschedulable", "late": "Gated", "small": "Placed"}),
+        ("delete pod/default/late-1", {"big": "Unschedulable", "late": "Gated", "small": "Placed"}),
+    ],
+)
+def test_edits_happen_to_a_queue_of_gangs(edit: str, fates: dict[str, str]) -> None:
+    it = _racks(GROUPS)
+    it.gang("big", 18, 18, "2")
+    it.gang("late", 2, 3, "2")
+    it.gang("small", 2, 2, "2")
+    session = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
+    report = _json(kwhatif.pending(kwhatif.edited(session, edit)))
+    rows = [row for row in report["queue"]["pods"] if row["after"]["fate"] != "Gone"]
+    for name, outcome in fates.items():
+        assert {row["after"]["outcome"] for row in rows if row["pod"].startswith(f"default/{name}-")} == {outcome}
+    assert {row["group"].partition("/")[2] for row in report["podGroups"]["groups"]} == fates.keys()
+    assert "gangs-not-modelled" not in {each["code"] for each in report["caveatDetails"]}
+    behind = next(row["after"]["behind"] for row in rows if row["pod"] == "default/small-0")
+    assert bool(behind) is (fates["small"] == "Unschedulable")
+
+
+def test_the_gangs_of_a_cluster_are_one_kind_of_what_may_grow() -> None:
+    it = _racks(GROUPS)
+    for name in ("g", "h"):
+        it.group(name, 2, bound=True)
+        it.members(name, 2, "2")
+    row = _json(kwhatif.capacity(_session(it)))["capacity"]["shapes"][0]
+    assert (row["gangs"], row["running"], row["workloads"]) == (2, 4, ["PodGroup default/g", "PodGroup default/h"])
+    assert (row["fit"]["sets"], row["fit"]["gangs"][0]["pods"]) == (5, 2)
+    assert row["fit"]["stop"]["gang"]["fitting"] == 1
 
 
 @pytest.mark.parametrize(
@@ -154,6 +206,22 @@ def test_an_autoscaler_adds_nodes_pod_by_pod_and_the_scheduler_places_the_gang(
     if not waits:
         session = kwhatif.with_autoscaler(_session(it), node_groups=groups)
         assert _placed(kwhatif.schedule(session, *given)) == sum(placed)
+
+
+@pytest.mark.parametrize(("limit", "placed"), [(None, 6), ("4", 0)])
+def test_karpenter_adds_nodes_pod_by_pod_too(limit: str | None, placed: int) -> None:
+    it = Builder("gangs")
+    it.node("small", 1000, {})
+    it.gang("g", 6, 6, "2")
+    it.cluster.append(pool(limits={} if limit is None else {"cpu": limit}))
+    types = kwhatif.text(json.dumps(TYPES))
+    report = _json(kwhatif.autoscale(_session(it), _text(it.manifest), instance_types=types))
+    rounds = report["autoscaler"]["rounds"]
+    assert sum(len(found["placed"]) for found in rounds) == placed
+    assert sum(len(node["pods"]) for found in rounds for node in found["newNodes"]) == (placed or 2)
+    assert bool([row for found in rounds for row in found["refused"]]) is not bool(placed)
+    (caveat,) = [each for each in report["caveatDetails"] if each["code"] == "autoscaler-knows-no-groups"]
+    assert (caveat["autoscaler"], caveat["groups"]) == ("karpenter", ["default/g"])
 
 
 def _racks(gates: str) -> Builder:
@@ -237,3 +305,54 @@ def test_fields_of_gates_that_are_not_modelled_are_named(field: str, value: Any,
     found = _json(kwhatif.pending(_session(it)))
     (caveat,) = [each for each in found["caveatDetails"] if each["code"] == "group-fields-not-modelled"]
     assert (caveat["groups"], caveat["field"], caveat["gate"]) == (["default/g"], field, gate)
+
+
+@pytest.mark.parametrize(("beside", "after"), [("4", 3), ("6", 2)])
+def test_a_removal_that_breaks_a_gang_is_not_a_good_one(beside: str, after: int) -> None:
+    """The autoscaler knows neither groups nor racks: where rack a has no room for the third pod, the gang is broken."""
+    it = Builder("gangs")
+    for name, rack in (("n0", "a"), ("n1", "a"), ("n2", "b")):
+        it.node(name, 8000, {"rack": rack, "eks.amazonaws.com/nodegroup": "web"})
+    it.group("t", 3, bound=True, schedulingConstraints={"topology": [{"key": "rack"}]})
+    meta = {"name": "t", "namespace": "default", "uid": "job-t"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "t", "uid": "job-t", "controller": True}
+    for number, name in enumerate(("n0", "n0", "n1")):
+        it.pod(f"t-{number}", "1", group="t", node=name)
+        it.cluster[-1]["metadata"] |= {"labels": {"job": "t"}, "ownerReferences": [owner]}
+    template = {"metadata": {"labels": {"job": "t"}}, "spec": it.cluster[-1]["spec"] | {"restartPolicy": "Never"}}
+    del template["spec"]["nodeName"]
+    spec = {"parallelism": 3, "selector": {"matchLabels": {"job": "t"}}, "template": template}
+    it.cluster.append(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {"active": 3}}
+    )
+    it.pod("a", beside, node="n0")
+    it.pod("b", "5", node="n2")
+    session = kwhatif.load(_text(it.cluster), kubernetes_version="1.37", feature_gates=TOPOLOGY)
+    report = kwhatif.consolidate(session, autoscaler="cluster-autoscaler", at="2026-11-27T00:00:00Z")
+    drain = next(each for each in _json(report)["consolidate"]["drains"] if each["nodes"] == ["n1"])
+    assert drain["groups"] == [{"group": "default/t", "minCount": 3, "before": 3, "after": after}]
+    said = "is whole again" if after == 3 else "is broken: 2 of its 3 pods have a node, it needs 3"
+    assert report.consolidate is not None
+    blocks = [repr(block) for block in consolidate(report, report.consolidate, Detail())]
+    assert any(f"group default/t {said}" in block for block in blocks)
+
+
+def test_the_gate_counts_whom_a_gang_evicts() -> None:
+    """They are counted once, with the first of its pods, and so is the budget that they break."""
+    it = _racks(GROUPS)
+    it.pod("web-0", "4", node="n0")
+    it.pod("web-1", "4", node="n1")
+    it.budget("web")
+    it.cluster[-1]["spec"] = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 2}
+    it.cluster[-1]["status"] |= {"disruptionsAllowed": 0, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}
+    it.cluster.append(_class("high", 100))
+    it.gang("g", 15, 15, "2", priority=100)
+    report = _json(kwhatif.gate(_session(it), _text(it.manifest)))
+    (first,) = [each for each in report["decisions"] if each["outcome"] == "Preempts"]
+    (chosen,) = first["preemption"]["candidates"]
+    assert [(each["pod"], each["violates"]) for each in chosen["victims"]] == [
+        ("default/web-0", ["default/b-web"]),
+        ("default/web-1", ["default/b-web"]),
+    ]
+    found = {(each["rule"], each["level"]) for each in report["policy"]["findings"]}
+    assert ("budgetViolation", "fail") in found

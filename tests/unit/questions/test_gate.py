@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, OtherVersion
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
@@ -23,8 +23,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.sources.manifests.applied import as_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster

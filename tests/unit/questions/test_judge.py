@@ -14,17 +14,18 @@ from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
+from kwhatif.render.verdict import sentence_about
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.preemption import CandidateRow
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import CandidateRow, WorkloadRow
+from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.workloads.applied_object import noted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
@@ -586,3 +587,14 @@ def test_a_pod_that_a_taint_evicts_again_is_a_caveat(seconds: int | None, expect
     assert fates(report) == "new:P@n1"
     found = [(each.seconds, each.pods) for each in report.caveat_details if isinstance(each, EvictedByTaint)]
     assert found == [(each, ("default/new",)) for each in expected]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_of_a_pod_that_runs_it_is_said_where(*, alone: bool) -> None:
+    running = pod("web").cpu("1").on("n1").build()
+    there = Session(cluster(node("n1"), node("n2"), pod("other").cpu("1").on("n1"), running))
+    applied = Applied(running, SourceRow(file="pod/web", object="Pod default/web"), restarted=True)
+    report = judge(there, Question(applied=(applied,), alone=alone)).report(there, "schedule")
+    (decision,) = report.decisions
+    assert (decision.runs_on, decision.node) == ("n1", "n2")
+    assert sentence_about(decision, report).startswith("runs on n1; started again, it lands on n2")

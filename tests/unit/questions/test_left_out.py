@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.lacking import (
+from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.kube.model.caveat.reading import (
     Lacking,
     NoBudgets,
     NoLimits,
@@ -19,9 +20,8 @@ from kwhatif.kube.model.caveat.lacking import (
     NoPods,
     NoPriorityClasses,
     NoServices,
+    StaleSnapshot,
 )
-from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
@@ -32,7 +32,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.completeness import gaps, lacking_for_story
 from kwhatif.questions.session.session import Session
-from kwhatif.render.caveats.lacking import absent
+from kwhatif.render.caveats.reading import absent
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.decoding.kinds import BY_KIND

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kwhatif
-from kwhatif.kube.matching.pod_resources import pod_resources
+from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.pod import Pod

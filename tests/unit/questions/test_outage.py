@@ -16,7 +16,7 @@ from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.questions.maintenance.outage import Lost, outage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
-from kwhatif.render.story_words import worded_story
+from kwhatif.render.worded import worded_story
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector

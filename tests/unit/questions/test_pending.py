@@ -11,8 +11,8 @@ import kwhatif
 from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.pod_status import PodCondition, SchedulingEvents
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.kube.model.pod import PodCondition, SchedulingEvents
+from kwhatif.questions.decisions.fail_on import fails, parse_fail_on
 from kwhatif.questions.session.session import Session
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow
 from kwhatif.scheduler.catalog import default_profile
@@ -280,9 +280,10 @@ def test_a_pod_that_no_hint_wakes_sleeps_on_though_it_would_fit() -> None:
 
 def test_who_sleeps_on_though_it_fits_can_be_a_no() -> None:
     session = Session(cluster(node("n").allocatable(cpu="4"), rejected("p").cpu("1")))
-    assert not fails(kwhatif.pending(session), ("asleep",))
-    assert fails(kwhatif.pending(kwhatif.edited(session, "label node/n a=b")), ("asleep",))
-    assert not fails(kwhatif.pending(kwhatif.edited(session, "set node/n status.allocatable.cpu=5")), ("asleep",))
+    assert not fails(kwhatif.pending(session), ("not-requeued",))
+    assert fails(kwhatif.pending(kwhatif.edited(session, "label node/n a=b")), ("not-requeued",))
+    assert not fails(kwhatif.pending(kwhatif.edited(session, "set node/n status.allocatable.cpu=5")), ("not-requeued",))
+    assert parse_fail_on("asleep") == ("not-requeued",), "the old spelling"
 
 
 def test_what_one_pod_brings_wakes_the_next() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import convert
 from msgspec.structs import replace
 
-from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.pod import PodStatus
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, pod
 from tests.unit.questions.test_gate import bare, workload

@@ -16,8 +16,7 @@ from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
-from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
@@ -27,8 +26,8 @@ from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
+from kwhatif.report.decision import RolloutRow, WorkloadRow
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.workload import RolloutRow, WorkloadRow
 from kwhatif.words.workload import workload_message
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 

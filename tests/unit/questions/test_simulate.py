@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import kwhatif
+from tests import dumps
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
 PODS = ("Node", "Pod", "PriorityClass", "PodDisruptionBudget")
 
 
 def demo(*kinds: str, without: tuple[str, ...] = ()) -> kwhatif.Session:
-    items = yaml.safe_load((DEMO / "cluster.yaml").read_text())["items"]
-    chosen = [item for item in items if item["kind"] not in without and (not kinds or item["kind"] in kinds)]
+    chosen = [item for item in dumps.demo() if item["kind"] not in without and (not kinds or item["kind"] in kinds)]
     return kwhatif.load(chosen)
 
 
@@ -55,7 +54,7 @@ def test_kinds_of_owner_that_the_input_lacks_are_inferred() -> None:
 
 
 def test_owners_that_the_input_lacks_though_it_has_their_kind_make_no_pods() -> None:
-    items = [item for item in yaml.safe_load((DEMO / "cluster.yaml").read_text())["items"] if item["kind"] in PODS]
+    items = [item for item in dumps.demo() if item["kind"] in PODS]
     other = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "other", "namespace": "default"}}
     other["spec"] = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {}, "spec": {}}}
     report = kwhatif.simulate(kwhatif.load([*items, other]), DEMO / "pods" / "checkout.yaml")

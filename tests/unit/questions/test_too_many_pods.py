@@ -12,15 +12,14 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.job import CronJob, Job
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.kube.model.workload import Deployment, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story import played
 from kwhatif.render.markdown import to_markdown
-from kwhatif.report.workload import WorkloadRow
+from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import limits
 from kwhatif.words.workload import sentence
 from kwhatif.workloads import many

@@ -27,34 +27,6 @@ from kwhatif.kube.model.caveat.autoscaling import (
     ShapesObservedOnly,
     UnreadableObject,
 )
-from kwhatif.kube.model.caveat.descheduling import (
-    EvictionOrder,
-    MomentNotKnown,
-    NoMetrics,
-    PolicyIsEmpty,
-    PrometheusNotAsked,
-)
-from kwhatif.kube.model.caveat.lacking import (
-    DanglingReference,
-    NoAdmission,
-    NoAutoscalers,
-    NoBudgets,
-    NodesNotInInput,
-    NoDevices,
-    NoEvents,
-    NoGroups,
-    NoImages,
-    NoLimits,
-    NoNamespaces,
-    NoNodes,
-    NoPods,
-    NoPriorityClasses,
-    NoServices,
-    NoStorage,
-    NoWorkloads,
-    OwnersInferred,
-    UnknownPriorityClass,
-)
 from kwhatif.kube.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
@@ -71,8 +43,26 @@ from kwhatif.kube.model.caveat.manifests import (
 )
 from kwhatif.kube.model.caveat.reading import (
     CollectionFailed,
+    DanglingReference,
+    NoAdmission,
+    NoAutoscalers,
+    NoBudgets,
     NoDates,
+    NodesNotInInput,
+    NoDevices,
+    NoEvents,
+    NoGroups,
+    NoImages,
+    NoLimits,
+    NoNamespaces,
+    NoNodes,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    NoStorage,
+    NoWorkloads,
     ObjectsTwice,
+    OwnersInferred,
     RecordedChanges,
     Remembered,
     ScheduledMeanwhile,
@@ -81,6 +71,7 @@ from kwhatif.kube.model.caveat.reading import (
     StaleSnapshot,
     TwoMoments,
     UndatedSnapshot,
+    UnknownPriorityClass,
     VersionNotDefault,
     VersionNotRead,
 )
@@ -93,6 +84,7 @@ from kwhatif.kube.model.caveat.scheduling import (
     BudgetRecounted,
     ClaimUnbound,
     DevicesNotModelled,
+    EvictionOrder,
     EvictionsAtOnce,
     ExtenderBinds,
     ExtenderNotAsked,
@@ -102,12 +94,16 @@ from kwhatif.kube.model.caveat.scheduling import (
     GateNotModelled,
     GroupFieldsNotModelled,
     HugeAmounts,
+    MomentNotKnown,
     NodeNameSet,
+    NoMetrics,
     OrderOfEquals,
     OtherVersion,
     PendingAsleep,
     PluginNotModelled,
+    PolicyIsEmpty,
     PreemptionSampling,
+    PrometheusNotAsked,
     QueueNotSeen,
     Sampling,
     TaintRulesIgnored,
@@ -745,3 +741,16 @@ def test_a_first_line_has_words_for_one_caveat_at_most() -> None:
     said = qualifiers.qualifier(Report(command="drain", caveat_details=caveats))
     assert said.count(";") == 1
     assert said.endswith("; 1 more caveat")  # what is absent is one
+
+
+def test_caveats_that_differ_only_in_what_they_name_are_one() -> None:
+    knows = [AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=(name,)) for name in ("ml/a", "ml/b", "ml/a")]
+    assert merged(knows) == (AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=("ml/a", "ml/b")),)
+    pools = [
+        NodesNotAdded(sign="NodePool a", pools=("a",), pods=("shop/x",)),
+        NodesNotAdded(sign="NodePool a", objections=(PoolObjection(pool="a", why="taint gpu"),), pods=("shop/z",)),
+        NodesNotAdded(sign="NodePool a", pools=("a", "b"), pods=("shop/y",)),
+    ]
+    (said,) = sentences(pools)
+    assert "NodePool a would allow one for shop/x and NodePools a and b would allow one for shop/y (" in said
+    assert said.endswith("no NodePool would allow one for shop/z (a: taint gpu)")

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from kwhatif.render.markdown import code, prose, to_markdown
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, ObjectionRow, RejectedRow
 from kwhatif.report.inputs import SnapshotInfo
-from kwhatif.report.nodes import ObjectionRow, RejectedRow
 from kwhatif.scheduler.framework.evidence import Note, UntoleratedTaint
 from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
 

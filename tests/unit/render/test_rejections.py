@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.render.nodes import rejected_groups
-from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.decision import ObjectionRow, RejectedRow
 from kwhatif.scheduler.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 
 NEVER, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"

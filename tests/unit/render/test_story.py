@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.controllers.contract import How
-from kwhatif.render.story_words import _remedies
+from kwhatif.render.worded import _remedies
 from kwhatif.report.story import CycleRow, GoneRow, LoopCause
 
 

@@ -14,12 +14,18 @@ from kwhatif.render.answer import answer, suited
 from kwhatif.render.detail import Detail
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import (
+    CandidateRow,
+    Decision,
+    FeasibleRow,
+    ObjectionRow,
+    PreemptionRow,
+    RejectedRow,
+    VictimRow,
+    WorkloadRow,
+)
 from kwhatif.report.inputs import SnapshotInfo, SourceRow
-from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
 from kwhatif.report.policy import FindingRow, PolicyRow
-from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
-from kwhatif.report.workload import WorkloadRow
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 
 CLOUD = ".eu-central-1.compute.internal"

@@ -16,9 +16,9 @@ import xmlschema
 from kwhatif.render.formats import FORMATS
 from kwhatif.render.gate import short_paths
 from kwhatif.report import Report
+from kwhatif.report.decision import WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import FindingRow, PolicyRow
-from kwhatif.report.workload import WorkloadRow
 
 SCHEMAS = Path(__file__).parents[3] / "fixtures" / "schemas"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.render.preemption import victim_groups
-from kwhatif.report.preemption import BudgetRow, CandidateRow, VictimRow
+from kwhatif.report.decision import BudgetRow, CandidateRow, VictimRow
 
 
 def victim(pod: str, *, violates: bool = False, workload: str | None = "Deployment ml/trainer") -> VictimRow:

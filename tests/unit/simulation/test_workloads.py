@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, Remove, Update
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.job import Job, JobSpec
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
-from kwhatif.kube.model.workload import Deployment, ReplicaSet
+from kwhatif.kube.model.workload import Deployment, Job, JobSpec, ReplicaSet
 from tests.builders import node
 from tests.unit.controllers.test_deployment import web
 from tests.unit.simulation.test_engine import do, engine, new

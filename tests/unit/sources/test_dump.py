@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.kube.model.caveat.lacking import NoNodes
-from kwhatif.kube.model.caveat.reading import VersionNotRead
+from kwhatif.kube.model.caveat.reading import NoNodes, VersionNotRead
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.decoding import read

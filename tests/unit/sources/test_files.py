@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from kwhatif.errors import InputError
-from kwhatif.sources.text import inflate, search
+from kwhatif.sources.text import files, inflate
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 
@@ -82,7 +82,7 @@ def test_the_patterns_of_a_glob(tree: Path, monkeypatch: pytest.MonkeyPatch, pat
 
 @pytest.mark.parametrize("pattern", ["", "*", "**", "**/*.yaml", "*/*", "*/../*"])
 def test_a_search_among_too_many_files_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
-    monkeypatch.setattr(search, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(files, "MAX_ENTRIES", 5)
     found, problems = read(tree / "b.yaml", f"{tree}/{pattern}")
     assert [Path(name).name for name, _ in found] == ["b.yaml"]
     assert problems == [

@@ -16,7 +16,7 @@ from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kwhatif.scheduler.preemption.guard import GuardedPolicy
-from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
+from kwhatif.sources.scheduler.profiles import PluginSource, load_plugins
 
 
 def load(*sources: PluginSource, config: Any = None) -> tuple[dict[str, Entry], list[str]]:

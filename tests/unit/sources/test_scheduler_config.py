@@ -14,7 +14,7 @@ from kwhatif.scheduler.release import find_release
 from kwhatif.sources.scheduler import config
 from kwhatif.sources.scheduler.config import read_config
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
-from kwhatif.sources.text.yaml_lines import line_tree, repeated_keys
+from kwhatif.sources.text.yaml_text import line_tree, repeated_keys
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 

@@ -11,7 +11,7 @@ import pytest
 
 import kwhatif
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.pod_status import SchedulingEvents
+from kwhatif.kube.model.pod import SchedulingEvents
 from kwhatif.sources.dumps.dump import read_cluster
 from tests.cli.running import run
 

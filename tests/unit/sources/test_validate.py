@@ -13,8 +13,7 @@ from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation import pods as validate_pods
-from kwhatif.sources.validation import selectors as validate_selectors
+from kwhatif.sources.validation import objects as validate_pods
 from kwhatif.sources.validation import values as validate_values
 from kwhatif.sources.validation.objects import CANDIDATES, STORED, Validator, validate_batch
 
@@ -495,7 +494,7 @@ def test_a_quick_look_never_misses_anything(pods: list[dict[str, Any]]) -> None:
     for known in (
         validate_values.good_quantities,
         validate_values.good_hours,
-        validate_selectors.good_labels,
+        validate_values.good_labels,
     ):
         known.clear()
     for each in pods:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.sources.text.yaml_blocks import to_json
-from kwhatif.sources.text.yaml_entries import NotSimpleError
+from kwhatif.sources.text.yaml_blocks import NotSimpleError, to_json
 from kwhatif.sources.text.yaml_text import YAMLProblem, load
 from tests.examples import examples
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
+from kwhatif.state.nodes import ImageStates, add_images, images_on, remove_images
 from tests.builders import NodeBuilder, node, snapshot
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.state.node_row import NodeRow
+from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 from tests.builders import node, snapshot
 

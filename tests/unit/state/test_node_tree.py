@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.model.node import Node
-from kwhatif.state.node_tree import NodeTree, zone_of
+from kwhatif.state.nodes import NodeTree, zone_of
 from tests.builders import node
 
 BETA = "failure-domain.beta.kubernetes.io"

@@ -10,8 +10,7 @@ from kwhatif.questions.maintenance.drain import drain
 from kwhatif.questions.maintenance.outage import outage
 from kwhatif.questions.session.session import Session
 from kwhatif.sweep.processes import play_here
-from kwhatif.sweep.report import drain_each, outage_each
-from kwhatif.sweep.scenario import Outages
+from kwhatif.sweep.scenario import Outages, drain_each, outage_each
 from tests.builders import cluster
 from tests.unit.questions.test_drain import QUICK, bare, budget, web
 from tests.unit.questions.test_outage import living

@@ -64,6 +64,10 @@ def test_braces_in_names_mean_nothing() -> None:
             verdict(WorstRow(what="blocked", blocked=BLOCKED, count=3), of="outage"),
             f"a/b does not come back ({WHY}), nor do 2 more",
         ),
+        (
+            verdict(WorstRow(what="blocked", blocked=BLOCKED, count=2), of="outage"),
+            f"a/b does not come back ({WHY}), nor does 1 more",
+        ),
         (verdict(WorstRow(what="pending"), ("a/b",)), "a/b stays pending"),
         (verdict(WorstRow(what="pending"), ("a/b",), critical=1), "a/b (critical) stays pending"),
         (verdict(WorstRow(what="pending"), ("a/b", "a/c"), critical=1), "2 pods stay pending, 1 of them critical"),

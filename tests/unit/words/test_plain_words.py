@@ -34,7 +34,7 @@ REFUSED = (
     "what is there",
     "comes? to no end",
 )
-#: A value of the report and a condition of `--fail-on`, which stay as they are.
+#: A value of the report, and an old spelling of a condition of `--fail-on`, which stay as they are.
 CONTRACT = re.compile(r"\b[Aa]sleep\b(?=,|$)")
 #: What still has such words. An entry that no longer has any must be removed.
 NOT_YET = ("docs/performance.md",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.report.preemption import VictimRow
-from kwhatif.words.victims import victims_by_owner
+from kwhatif.report.decision import VictimRow
+from kwhatif.words.workload import victims_by_owner
 
 
 def of(workload: str | None, number: int, priority: int = -10) -> VictimRow:

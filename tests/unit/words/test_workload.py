@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
-from kwhatif.report.workload import UpdateKind
+from kwhatif.report.decision import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow
 from kwhatif.words.workload import sentence
 
 _OUTCOMES: dict[str, Outcome] = {

@@ -12,16 +12,25 @@ from msgspec.structs import replace
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container
-from kwhatif.kube.model.job import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
-from kwhatif.kube.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
+from kwhatif.kube.model.storage import (
+    ClaimTemplate,
+    EphemeralVolumeSource,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    Volume,
+)
 from kwhatif.kube.model.workload import (
+    CronJob,
+    CronJobSpec,
     DaemonSet,
     DaemonSetSpec,
     Deployment,
     DeploymentSpec,
+    Job,
+    JobSpec,
+    JobTemplateSpec,
     PodSource,
     ReplicaSet,
     ReplicaSetMeta,

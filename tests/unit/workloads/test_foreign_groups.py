@@ -62,6 +62,32 @@ def test_only_those_that_are_placed_together_are_a_caveat(labels: Json, systems:
     assert [each["system"] for each in report["caveatDetails"] if each["code"] == "foreign-group"] == systems
 
 
+@pytest.mark.parametrize(
+    ("version", "marks"),
+    [
+        ("scheduling.volcano.sh/v1beta1", {"annotations": {"scheduling.k8s.io/group-name": "train"}}),
+        ("scheduling.x-k8s.io/v1alpha1", {"labels": {"scheduling.x-k8s.io/pod-group": "train"}}),
+    ],
+)
+@pytest.mark.parametrize("where", ["cluster", "list", "manifest"])
+def test_their_own_objects_say_how_many_pods_they_need(version: str, marks: Json, where: str) -> None:
+    it = _pods(marks.get("labels", {}), marks.get("annotations", {}))
+    meta = {"name": "train", "namespace": "default"}
+    group = {"apiVersion": version, "kind": "PodGroup", "metadata": meta, "spec": {"minMember": 2, "queue": "a"}}
+    if where == "manifest":
+        it.manifest.insert(0, group)
+        text = _list(it.cluster)
+    elif where == "cluster":
+        text = _list([*it.cluster, group])
+    else:
+        listed = {"apiVersion": version, "kind": "PodGroupList", "items": [group]}
+        text = f"{_list(it.cluster)}\n---\n{json.dumps(listed)}"
+    session = kwhatif.load(kwhatif.text(text), treat_as_gang=True)
+    report = json.loads(kwhatif.schedule(session, kwhatif.text(_list(it.manifest))).to_json())
+    (row,) = report["podGroups"]["groups"]
+    assert (row["minCount"], row["pods"], row["outcome"]) == (2, 3, "scheduled")
+
+
 def test_gangs_need_the_release_that_has_them() -> None:
     with pytest.raises(kwhatif.InputError, match="gangs are judged by the rule of 1.37"):
         kwhatif.load(kwhatif.text(_list([])), kubernetes_version="1.36", treat_as_gang=True)

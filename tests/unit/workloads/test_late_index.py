@@ -11,7 +11,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.state.state import State
-from kwhatif.workloads import late_index, survey
+from kwhatif.workloads import survey
 from kwhatif.workloads.survey import Survey, survey_of
 from tests.watching import BY_NAME, Watched, World, read
 
@@ -70,7 +70,7 @@ def test_forks_share_what_was_taken_in(looks: list[int]) -> None:
 
 
 def test_too_many_changes_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_index, "_MOST", 3)
+    monkeypatch.setattr(survey, "_MOST", 3)
     state = read(World().all_listed()).state
     known = survey_of(state.cluster)
     pod = Pod()

@@ -8,8 +8,7 @@ import pytest
 
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import parse_time
-from kwhatif.kube.model.pod import Pod, PodAnnotations, PodMeta, PodSpec
-from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition, PodStatus
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodAnnotations, PodCondition, PodMeta, PodSpec, PodStatus
 from kwhatif.workloads.removal import active, removed_first, removed_first_of_job
 
 NOW = parse_time("2026-03-02T00:00:00Z")

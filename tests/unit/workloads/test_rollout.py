@@ -7,22 +7,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.default_tolerations import add_default_tolerations
+from kwhatif.admission.plugins import add_default_tolerations
 from kwhatif.kube.model.caveat.workloads import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.job import CronJob, CronJobSpec, Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
-from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimTemplate
+from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim
 from kwhatif.kube.model.workload import (
+    CronJob,
+    CronJobSpec,
     DaemonSet,
     DaemonSetSpec,
     Deployment,
     DeploymentSpec,
+    Job,
+    JobCondition,
+    JobSpec,
+    JobStatus,
+    JobTemplateSpec,
     ReplicaSet,
     ReplicaSetMeta,
     ReplicaSetSpec,

@@ -8,17 +8,15 @@ the union there: type checking then demands a sentence in the module of that nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import get_args
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
 from kwhatif.kube.model.caveat.base import BaseCaveat, code_of
-from kwhatif.kube.model.caveat.descheduling import DeschedulingCaveat
-from kwhatif.kube.model.caveat.lacking import LackingCaveat
 from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
-from kwhatif.kube.model.caveat.reading import ReadingCaveat
-from kwhatif.kube.model.caveat.scheduling import SchedulingCaveat
+from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat
+from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import WorkloadsCaveat
 
 Caveat = (
@@ -36,9 +34,14 @@ CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_arg
 
 
 def merged(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
-    """The caveats in order; those that differ only in their pods become one caveat about all these pods."""
-    pods: dict[Caveat, dict[str, None]] = {}
+    """The caveats in order; those that differ only in what they concern (`united`) become one about all of it."""
+    found: dict[Caveat, dict[str, dict[Any, None]]] = {}
     for caveat in caveats:
-        without_pods = replace(caveat, pods=()) if caveat.pods else caveat
-        pods.setdefault(without_pods, {}).update(dict.fromkeys(caveat.pods))
-    return tuple(replace(caveat, pods=tuple(keys)) if keys else caveat for caveat, keys in pods.items())
+        parts = {name: values for name in caveat.united if (values := getattr(caveat, name))}
+        about = found.setdefault(replace(caveat, **dict.fromkeys(parts, ())) if parts else caveat, {})
+        for name, values in parts.items():
+            about.setdefault(name, {}).update(dict.fromkeys(values))
+    return tuple(
+        replace(caveat, **{name: tuple(values) for name, values in about.items()}) if about else caveat
+        for caveat, about in found.items()
+    )

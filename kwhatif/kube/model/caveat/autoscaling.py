@@ -8,6 +8,7 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 class GroupBoundsUnknown(IncompleteCaveat, tag="group-bounds-unknown", kw_only=True):
     """Node groups were read off the labels of nodes: how small and how large each may be is not known."""
 
+    united = ("pods", "groups")
     groups: tuple[str, ...]
 
 
@@ -27,6 +28,7 @@ class ExpanderTied(BaseCaveat, tag="expander-tied", kw_only=True):
 class FlagsNotModelled(IncompleteCaveat, tag="autoscaler-flags-not-modelled", kw_only=True):
     """Flags of the autoscaler that would change the answer, and are left out of it."""
 
+    united = ("pods", "flags")
     flags: tuple[str, ...]
 
 
@@ -47,6 +49,7 @@ class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
     """Prices would decide, and some are not known."""
 
     warns = True
+    united = ("pods", "names")
     #: Groups, or types, without a price.
     names: tuple[str, ...] = ()
 
@@ -54,6 +57,7 @@ class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
 class ShapesObservedOnly(IncompleteCaveat, tag="shapes-observed-only", kw_only=True):
     """No catalogue of instance types was given: only types that run in the cluster are tried."""
 
+    united = ("pods", "types")
     types: tuple[str, ...] = ()
 
 
@@ -107,6 +111,7 @@ class AutoscalerSettingsRead(BaseCaveat, tag="autoscaler-settings-read", kw_only
 class AutoscalerKnowsNoGroups(BaseCaveat, tag="autoscaler-knows-no-groups", kw_only=True):
     """Pods of groups wait, and the autoscaler adds nodes pod by pod: the scheduler places the groups on them."""
 
+    united = ("pods", "groups")
     autoscaler: str
     #: Keys of the groups.
     groups: tuple[str, ...]

@@ -20,6 +20,8 @@ class BaseCaveat(
     missing: bool = False
     pods: tuple[str, ...] = ()
 
+    #: The fields that name what it concerns: caveats that differ only in these are one about all of it.
+    united: ClassVar[tuple[str, ...]] = ("pods",)
     #: Whether it turns a pass into a warning, unless a policy decides otherwise. None: only if it is `missing`.
     warns: ClassVar[bool | None] = None
 

@@ -1,4 +1,9 @@
-"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`)."""
+"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`).
+
+DynamicResources' PostFilter: deallocates claims if that may help (`PostFilter` in `dynamicresources.go`).
+DynamicResources' Score: prefers nodes with higher-ranked alternatives (`computeScore`).
+Events that may make devices available for a pod (the hints in `dynamicresources/dynamicresources.go`).
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,149 @@ from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import Model
-from kwhatif.kube.model.resource import DeviceClass, DeviceRequest, ResourceClaim
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.resource import AllocationResult, DeviceClass, DeviceRequest, ResourceClaim
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.events import ActionType
-from kwhatif.scheduler.framework.hints import ClusterEventWithHint
-from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult, always
+from kwhatif.scheduler.framework.events import ActionType, EventResource
+from kwhatif.scheduler.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+    queue_if,
+)
+from kwhatif.scheduler.framework.incremental import NormalizesByRange
+from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult, Reads, always
+from kwhatif.scheduler.framework.scoring import default_normalize
 from kwhatif.scheduler.framework.signers import Fragments
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
-from kwhatif.scheduler.plugins.dynamic_resources import hints
 from kwhatif.scheduler.plugins.dynamic_resources.claims import RULES, ClaimRules, extended_resources, user_claims
-from kwhatif.scheduler.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter, ClaimLimits
-from kwhatif.scheduler.plugins.dynamic_resources.scoring import Preference, prefers
+from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.scheduler.preemption.evaluator import potential_nodes
+from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+def what_is_done(claims: ClaimFilter, cycle: Cycle) -> str:
+    """The scheduler's message about what it deallocates for the next attempt; "" for nothing."""
+    if claims.idle and claims.idle.isdisjoint(claims.unavailable):
+        _look_where_eviction_makes_room(claims, cycle)
+    if not claims.idle.isdisjoint(claims.unavailable):
+        return "deallocation of ResourceClaim completed"
+    if claims.extended is not None and claims.extended.left_over is not None:
+        return "deletion of ResourceClaim completed"
+    return ""
+
+
+def _look_where_eviction_makes_room(claims: ClaimFilter, cycle: Cycle) -> None:
+    """Also run the filter on nodes that other filters reject, unless pods are evicted there.
+
+    kube-scheduler's PostFilter runs before preemption: if claims are in the way only after evictions, it reports in
+    every attempt that nothing helps. Here such claims count, because deallocating them helps.
+    """
+    policies = [getattr(plugin, "policy", None) for plugin in cycle.profile.post_filter]
+    for policy in policies:
+        if not isinstance(policy, Policy) or policy.why_not_eligible(cycle):
+            continue
+        search = VictimSearch(cycle, policy, Budgets(cycle.state.cluster))
+        for node in potential_nodes(cycle):
+            search.on(node)
+            if not claims.idle.isdisjoint(claims.unavailable):
+                return
+
+
+#: The most alternatives of a request (`FirstAvailableDeviceRequestMaxSize`).
+_MAX_ALTERNATIVES = 8
+
+
+def prefers(claims: Sequence[ResourceClaim]) -> bool:
+    """Whether any request has alternatives."""
+    return any(request.first_available for claim in claims for request in claim.spec.devices.requests)
+
+
+class Preference(NormalizesByRange, NodeScorer):
+    """8 points for each request that gets its first alternative, 7 for the second, and so on."""
+
+    reads = Reads.NODE
+
+    def __init__(self, claims: ClaimFilter) -> None:
+        self._claims = claims
+
+    def score(self, node: NodeInfo) -> int:
+        """The sum over all claims, including those that were already allocated."""
+        new = self._claims.allocations(node)
+        if new is None:
+            return 0
+        pending = iter(new)
+        return sum(_points(claim, claim.status.allocation or next(pending)) for claim in self._claims.claims)
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        """100 for the best node."""
+        return default_normalize(scores)
+
+
+def _points(claim: ResourceClaim, allocation: AllocationResult) -> int:
+    given = {result.request for result in allocation.devices.results}
+    return sum(
+        _MAX_ALTERNATIVES - place
+        for request in claim.spec.devices.requests
+        for place, alternative in enumerate(request.first_available)
+        if f"{request.name}/{alternative.name}" in given
+    )
+
+
+#: Events of nodes: added, labels or allocatable changed; and those up to 1.33.
+NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+NODE_UNTIL_133 = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+#: Events of claims; and, since 1.37: deleted.
+CLAIM = ActionType.ADD | ActionType.UPDATE
+CLAIM_SINCE_137 = CLAIM | ActionType.DELETE
+
+
+def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Sequence[ClusterEventWithHint]:
+    """A node or a claim changes; a class or a slice is added or changes."""
+    change = ActionType.ADD | ActionType.UPDATE
+    return (
+        builtin(EventResource.NODE, node),
+        builtin(EventResource.RESOURCE_CLAIM, claim, _after_claim_change),
+        builtin(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _after_pod_change),
+        builtin(EventResource.DEVICE_CLASS, change),
+        builtin(EventResource.RESOURCE_SLICE, change),
+    )
+
+
+def _after_claim_change(
+    pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None, cluster: Cluster
+) -> QueueingHint:
+    """Any claim was deallocated, or one of the pod's own changed; all of the pod's claims must exist."""
+    was_allocated = old is not None and old.status.allocation is not None
+    if new is None:
+        return queue_if(was_allocated)
+    claims = user_claims(pod, cluster)
+    if isinstance(claims, Status):
+        return QUEUE_SKIP
+    if was_allocated and new.status.allocation is None:
+        return QUEUE
+    if not any(_is_same(claim, new) for claim in claims):
+        return QUEUE_SKIP
+    return queue_if(old is None or old.status != new.status)
+
+
+def _is_same(claim: ResourceClaim, other: ResourceClaim) -> bool:
+    one, two = claim.metadata, other.metadata
+    return one.uid == two.uid if one.uid or two.uid else (one.namespace, one.name) == (two.namespace, two.name)
+
+
+def _after_pod_change(pod: PodInfo, _old: Pod | None, new: Pod, cluster: Cluster) -> QueueingHint:
+    """The pod itself now has all its claims."""
+    return queue_if(is_same_pod(pod, new) and not isinstance(user_claims(PodInfo(new), cluster), Status))
+
 
 __all__ = ["DynamicResources", "DynamicResourcesArgs"]
 
@@ -55,7 +188,7 @@ class DynamicResources:
     #: Differences of the release.
     rules: ClassVar[ClaimRules] = RULES
     #: Which changes of nodes and of claims may help.
-    events: ClassVar[tuple[ActionType, ActionType]] = (hints.NODE, hints.CLAIM)
+    events: ClassVar[tuple[ActionType, ActionType]] = (NODE, CLAIM)
 
     def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or DynamicResourcesArgs()
@@ -106,7 +239,7 @@ class DynamicResources:
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register(*self.events)
+        return events_to_register(*self.events)
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""

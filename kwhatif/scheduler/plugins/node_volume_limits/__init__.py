@@ -1,18 +1,20 @@
-"""How many volumes of each CSI driver a node can attach (`plugins/nodevolumelimits/csi.go`)."""
+"""How many volumes of each CSI driver a node can attach (`plugins/nodevolumelimits/csi.go`).
+
+Events that may free a slot for a pod's volumes (the hints in `nodevolumelimits/csi.go`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.csi_migration import in_tree_disk
+from kwhatif.kube.matching.csi_migration import Disk, UntranslatableError, csi_handle, in_tree_disk, plugin_of
 from kwhatif.kube.matching.volumes import claim_class
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.generation import next_generation
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, next_generation
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import (
     CSIDriver,
@@ -20,18 +22,89 @@ from kwhatif.kube.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    Volume,
     VolumeAttachment,
 )
 from kwhatif.scheduler.framework import signers
+from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.evidence import VolumeLimit
+from kwhatif.scheduler.framework.hints import (
+    BY_CLAIM,
+    BY_VOLUMES,
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    QueueingHint,
+    after_own_claim,
+    builtin,
+    is_scheduled,
+    queue_if,
+)
 from kwhatif.scheduler.framework.incremental import Relaxing, Signed
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unschedulable
-from kwhatif.scheduler.plugins.node_volume_limits import hints
 from kwhatif.scheduler.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+def events_to_register() -> Sequence[ClusterEventWithHint]:
+    """A CSINode is added or allows more; a pod or an attachment is deleted; a claim is added."""
+    return (
+        builtin(EventResource.CSI_NODE, ActionType.ADD),
+        builtin(EventResource.CSI_NODE, ActionType.UPDATE, _after_csi_node_updated),
+        builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
+        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_own_claim, BY_CLAIM),
+        builtin(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _after_attachment_deleted),
+    )
+
+
+def _limits(csi_node: CSINode) -> dict[str, int]:
+    drivers = csi_node.spec.drivers
+    return {driver.name: (driver.allocatable and driver.allocatable.count) or 0 for driver in drivers}
+
+
+def _after_csi_node_updated(_pod: PodInfo, old: CSINode, new: CSINode, _cluster: Cluster) -> QueueingHint:
+    """Whether a driver may attach more volumes."""
+    before = _limits(old)
+    return queue_if(any(limit > before.get(driver, 0) for driver, limit in _limits(new).items()))
+
+
+def _after_pod_deleted(_pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
+    """Whether the pod was on a node and had a volume to attach."""
+    return queue_if(is_scheduled(old) and any(map(_may_be_attached, old.spec.volumes)))
+
+
+def _may_be_attached(volume: Volume) -> bool:
+    return bool(volume.persistent_volume_claim or volume.ephemeral or _migratable(volume))
+
+
+def _migratable(volume: Volume) -> Disk | None:
+    """The disk, if the scheduler translates such disks to CSI (`IsInlineMigratable`)."""
+    disk = in_tree_disk(volume)
+    return disk if disk is not None and plugin_of(disk).migrated else None
+
+
+def _after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, _new: None, _cluster: Cluster) -> QueueingHint:
+    """Whether the pod has a claim, or a disk of that driver."""
+    for volume in pod.pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            return QUEUE
+        disk = _migratable(volume)
+        if disk is not None and (plugin_of(disk).driver == old.spec.attacher or not _translates(disk)):
+            return QUEUE
+    return QUEUE_SKIP
+
+
+def _translates(disk: Disk) -> bool:
+    """Whether the disk can be translated; if not, upstream's hint fails, which queues."""
+    try:
+        csi_handle(disk)
+    except UntranslatableError:
+        return False
+    return True
+
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 
@@ -54,7 +127,7 @@ class NodeVolumeLimits:
 
     sign = staticmethod(signers.volumes)
 
-    events_to_register = staticmethod(hints.events_to_register)
+    events_to_register = staticmethod(events_to_register)
 
 
 class _NodeVolumes(NamedTuple):

@@ -16,8 +16,7 @@ from kwhatif.kube.matching.csi_migration import (
 from kwhatif.kube.matching.volumes import ClaimName, claim_class, claim_name, claim_not_found, not_owner
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
-from kwhatif.kube.model.volume import Volume
+from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume, VolumeAttachment
 from kwhatif.scheduler.framework.status import Status, error, unresolvable
 
 #: Prefix of the handle of a volume to be provisioned; upstream's contains random letters.

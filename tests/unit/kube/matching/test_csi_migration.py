@@ -16,7 +16,7 @@ from kwhatif.kube.matching.csi_migration import (
     translated_affinity,
     volume_handle,
 )
-from kwhatif.kube.model.disks import (
+from kwhatif.kube.model.storage import (
     ISCSI,
     AWSElasticBlockStore,
     AzureDisk,
@@ -24,10 +24,10 @@ from kwhatif.kube.model.disks import (
     CinderVolume,
     GCEPersistentDisk,
     PortworxVolume,
+    Volume,
+    VolumeNodeAffinity,
     VsphereVolume,
 )
-from kwhatif.kube.model.storage import VolumeNodeAffinity
-from kwhatif.kube.model.volume import Volume
 from tests.builders import ZONE, requirement
 from tests.storage import reach, volume
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.matching.default_selector import default_selector
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.workload import (
     ReplicaSet,
@@ -17,6 +16,7 @@ from kwhatif.kube.model.workload import (
     StatefulSet,
     StatefulSetSpec,
 )
+from kwhatif.scheduler.plugins.pod_topology_spread.constraints import default_selector
 from tests.builders import PodBuilder, cluster, pod, requirement, selector, service
 
 OWN = ObjectMeta(name="own", namespace="default")

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.matching.labels import describe
-from kwhatif.kube.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
-from kwhatif.kube.matching.node_selector import Mismatch, Term, TermError, compile_terms
+from kwhatif.kube.matching.node_affinity import (
+    Mismatch,
+    PreferredTerms,
+    RequiredNodeAffinity,
+    Term,
+    TermError,
+    compile_terms,
+)
 from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.kube.model.meta import Requirement
 from tests.builders import PodBuilder, on_name, pod, requirement, term

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.matching.reach import EVERYWHERE, Reach, Reachable, affinity_reach, selector_reach, topologies_reach
+from kwhatif.kube.matching.volumes import EVERYWHERE, Reach, Reachable, affinity_reach, selector_reach, topologies_reach
 from kwhatif.kube.model.meta import Requirement
 from tests.builders import ZONE, requirement, selector
 from tests.storage import reach, storage_class

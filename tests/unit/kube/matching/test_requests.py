@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.gates import BASE_GATES, BASE_RESIZES, ResizeRules, resize_rules
-from kwhatif.kube.matching.pod_resources import pod_resources
 from kwhatif.kube.matching.requests import (
     MISSING_REQUESTS,
     Resources,
@@ -18,13 +17,13 @@ from kwhatif.kube.matching.requests import (
     is_scalar_resource,
     limited,
     pod_requests,
+    pod_resources,
     resource_nanos,
     to_resources,
     units,
 )
 from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import ContainerStatus, PodCondition
+from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
 from tests.builders import PodBuilder, pod
 
 NANO = 10**9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.int64 import MAX_INT64, MIN_INT64, from_float, wrap
+from kwhatif.kube.model.quantity import MAX_INT64, MIN_INT64, from_float, wrap
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.int64 import MAX_INT64
 from kwhatif.kube.model.quantity import (
+    MAX_INT64,
     MOST_UNITS,
     NANO,
     ceil_to_milli,

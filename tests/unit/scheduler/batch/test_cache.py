@@ -12,8 +12,7 @@ from itertools import cycle
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.scheduler.batch import BatchCache, ScheduleResult, cache, result_of
 from kwhatif.scheduler.batch.signature import Signer
 from kwhatif.scheduler.catalog import default_profile

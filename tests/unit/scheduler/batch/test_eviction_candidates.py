@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates, candidates_after

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.pod import PodResourceClaim
-from kwhatif.kube.model.pod_status import ContainerStatus
-from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.kube.model.pod import ContainerStatus, PodResourceClaim
+from kwhatif.kube.model.storage import ClaimVolumeSource
 from kwhatif.scheduler.batch.signature import Signer
 from kwhatif.scheduler.catalog import default_profile
 from tests.builders import HOSTNAME, PodBuilder, affinity_term, node, pod, selector, service, snapshot

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.kube.model.pod_status import PodResourceClaimStatus, PodStatus
+from kwhatif.kube.model.pod import PodResourceClaimStatus, PodStatus
 from kwhatif.kube.model.storage import CSIDriver
 from kwhatif.kube.model.workload import Service
 from kwhatif.scheduler.framework.events import (

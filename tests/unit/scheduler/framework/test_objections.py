@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwhatif.scheduler.catalog import default_profile
+from kwhatif.scheduler.framework.attempt import Objections
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.objections import Objections
 from tests.builders import NodeBuilder, PodBuilder, node, on_name, pod, snapshot
 
 CORDONED = "node.kubernetes.io/unschedulable"

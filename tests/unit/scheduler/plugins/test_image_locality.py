@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.volume import ImageVolume
+from kwhatif.kube.model.storage import ImageVolume
 from kwhatif.scheduler.framework.plugin import NodeScorer
 from kwhatif.scheduler.plugins.image_locality import ImageLocality, image_score, normalized_image_name
 from kwhatif.state.state import State

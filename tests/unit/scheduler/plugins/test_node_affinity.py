@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kwhatif.kube.matching.node_selector import TermError, named_nodes
+from kwhatif.kube.matching.node_affinity import TermError, named_nodes
 from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.scheduler.framework.evidence import UnmatchedSelector
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.model.container import ResourceRequirements
-from kwhatif.kube.model.pod_status import ContainerStatus
+from kwhatif.kube.model.pod import ContainerStatus
 from kwhatif.scheduler.framework.plugin import NodeScorer
-from kwhatif.scheduler.framework.resource_allocation import ResourceSpec
+from kwhatif.scheduler.framework.scoring_strategy import ResourceSpec
 from kwhatif.scheduler.framework.status import SKIP
 from kwhatif.scheduler.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,

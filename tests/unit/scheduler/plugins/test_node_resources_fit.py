@@ -10,20 +10,23 @@ from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.resource import (
     AllocationResult,
+    Device,
     DeviceAllocationResult,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequestAllocationResult,
     ResourceClaim,
     ResourceClaimStatus,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
 )
-from kwhatif.kube.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.framework.incremental import Reprieving
 from kwhatif.scheduler.framework.plugin import Reads
-from kwhatif.scheduler.framework.resource_allocation import ResourceSpec
 from kwhatif.scheduler.framework.scoring_strategy import (
     RequestedToCapacityRatioParam,
+    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
     least_allocated,
@@ -33,7 +36,7 @@ from kwhatif.scheduler.framework.scoring_strategy import (
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.pod_row import PodRow
+from kwhatif.state.rows import PodRow
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.examples import examples

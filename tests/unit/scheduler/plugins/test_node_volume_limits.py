@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.disks import (
+from kwhatif.kube.model.storage import (
     ISCSI,
     AWSElasticBlockStore,
     AzureDisk,

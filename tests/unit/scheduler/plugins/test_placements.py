@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.scheduler.framework.placement import Placement, Proposal
+from kwhatif.scheduler.framework.plugin import Placement, Proposal
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.scheduler.plugins.pod_group_pods_count import PodGroupPodsCount

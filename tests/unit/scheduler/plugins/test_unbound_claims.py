@@ -10,7 +10,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.render.sentences import sentence
-from kwhatif.scheduler.plugins.volume_binding.unbound import why_unbound
+from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from tests.storage import claim, storage_class, volume
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}

@@ -8,9 +8,13 @@ import pytest
 
 from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.disks import AWSElasticBlockStore, AzureFile
-from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.kube.model.volume import ClaimVolumeSource
+from kwhatif.kube.model.storage import (
+    AWSElasticBlockStore,
+    AzureFile,
+    ClaimVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
 from kwhatif.scheduler.framework.evidence import VolumeConflict
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status

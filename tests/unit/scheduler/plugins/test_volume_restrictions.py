@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
+from kwhatif.kube.model.storage import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.scheduler.framework.evidence import VolumeConflict
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status

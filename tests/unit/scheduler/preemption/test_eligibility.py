@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.framework.status import Status, unresolvable, unschedulable
-from kwhatif.scheduler.preemption.eligibility import NEVER, TERMINATING
-from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.policy import NEVER, TERMINATING, Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.scheduler.preemption.fakes import Asked, cycle_of
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.pod_status import PodCondition
+from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.preemption.budgets import Budgets
-from kwhatif.scheduler.preemption.candidate import Victim
-from kwhatif.scheduler.preemption.disruption import disrupt
-from kwhatif.scheduler.preemption.emptied_node import EmptiedNode, Emptying
+from kwhatif.scheduler.preemption.candidate import Victim, disrupt
+from kwhatif.scheduler.preemption.dry_run import EmptiedNode, Emptying
 from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert
 from kwhatif.state.state import State

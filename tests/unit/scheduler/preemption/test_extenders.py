@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.questions.decisions.preemption_rows import preemption_row
+from kwhatif.questions.decisions.decide import preemption_row
 from kwhatif.scheduler.framework.extender import ExtenderVictims
 from kwhatif.scheduler.framework.plugin import PostFilterResult
 from kwhatif.scheduler.framework.status import SUCCESS, error, unschedulable

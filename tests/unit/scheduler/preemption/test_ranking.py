@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from kwhatif.scheduler.preemption.ranking import RUNGS, by_importance, deciding_rung, oldest, rank
+from kwhatif.scheduler.preemption.candidate import RUNGS, by_importance, deciding_rung, oldest, rank
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import pod
 

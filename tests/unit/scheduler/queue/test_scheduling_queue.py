@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import SECOND
-from kwhatif.kube.model.pod_status import PodStatus
+from kwhatif.kube.model.pod import PodStatus
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.scheduler.framework.hints import QUEUE, QUEUE_SKIP, Registration
 from kwhatif.scheduler.framework.status import SUCCESS, unresolvable
 from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.preempting import Preempting
-from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.profiles import Preempting, QueueOptions, QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.admission.pod_level import complete_pod_level, without_disabled
+from kwhatif.admission.pod_defaults import complete_pod_level, without_disabled
 from kwhatif.errors import InputError
 from kwhatif.kube.gates import default_gates, known_gates
 from kwhatif.kube.model.cluster import Cluster
@@ -22,7 +22,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodSchedulingGate
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.kube.model.quantity import QuantityText
-from kwhatif.kube.model.resource_slice import ResourceSlice
+from kwhatif.kube.model.resource import ResourceSlice
 from kwhatif.kube.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -30,12 +30,12 @@ from kwhatif.kube.model.storage import (
     CSINodeDriver,
     CSINodeSpec,
     CSIStorageCapacity,
+    ImageVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     StorageClass,
     StorageRequirements,
 )
-from kwhatif.kube.model.volume import ImageVolume
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.configuration import build_profiles

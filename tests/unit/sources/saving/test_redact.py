@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import kwhatif
-from kwhatif.kube.model.caveat.lacking import NoImages
+from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.render.caveats import sentence
 from tests import dumps

@@ -63,7 +63,7 @@ def unpacked(path: Path) -> bytes:
 def objects(path: Path) -> list[Any]:
     """What any other program reads there."""
     text = unpacked(path)
-    return json.loads(text)["items"] if ".json" in path.name else list(yaml.safe_load_all(text))
+    return json.loads(text)["items"] if ".json" in path.name else list(yaml.load_all(text, yaml.CSafeLoader))
 
 
 def report(*sources: Path) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import pytest
 
 import kwhatif
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.job import Job
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
-from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.daemon_set import eligible_nodes
 
 Object = dict[str, Any]

@@ -1,0 +1,145 @@
+"""`kwhatif mcp`: a server of questions for assistants and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.options import listening_at
+
+if TYPE_CHECKING:
+    from kwhatif.api.live import LiveCluster
+    from kwhatif.questions.session.session import Session
+
+#: Seconds in which the live cluster's latest news are taken in before a question.
+_NEWS = 0.01
+
+
+@reads_cluster
+def mcp(
+    *,
+    ctx: typer.Context,
+    cluster: SchedulerSource,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS:PORT",
+            help="Serve over HTTP at this address of this machine, to those with the token in $KWHATIF_MCP_TOKEN; where"
+            " there is none, a new one is printed. Without --listen, over standard input and output.",
+        ),
+    ] = None,
+) -> None:
+    """Let an assistant ask: each question is a tool of the Model Context Protocol (MCP).
+
+    It reads the cluster that it is started with, and no file or URL that a client names.
+
+    \b
+    Examples:
+      kwhatif mcp --from cluster.yaml
+      kwhatif mcp --context prod
+      kwhatif mcp --context prod --listen 127.0.0.1:9096
+    """
+    _require_sdk()
+    from kwhatif.cli.mcp.desk import Desk
+    from kwhatif.cli.mcp.server import Cluster, Questions
+    from kwhatif.cli.mcp.tools import tools
+    from kwhatif.cli.mcp.transports import http, stdio
+
+    if listen is None and "-" in (cluster.where.from_ or ()):
+        raise typer.BadParameter("the client speaks on standard input: name a file", param_hint="--from")
+    if cluster.compare:
+        raise typer.BadParameter("each question has it as an argument: leave it out", param_hint="--compare")
+    desk = Desk()
+    with ExitStack() as stack:
+        source = _Source(cluster, stack)
+        asked = Cluster(source.session, tools(ctx.find_root().command.commands), _own())  # type: ignore[attr-defined]
+        server = Questions(asked, desk).server()
+        speak = stdio(server) if listen is None else http(server, listening_at(listen))
+        failed: list[BaseException] = []
+        # A daemon: it may wait for standard input for ever.
+        Thread(target=_speaking, args=(speak, desk.close, failed), daemon=True).start()
+        source.read()
+        desk.work(source.take_news, source.forget)
+        if failed:
+            raise failed[0]
+
+
+def _speaking(speak: Callable[[], None], close: Callable[[], None], failed: list[BaseException]) -> None:
+    try:
+        speak()
+    except BaseException as failure:  # noqa: BLE001 - the main thread says what it is
+        failed.append(failure)
+    finally:
+        close()
+
+
+def _require_sdk() -> None:
+    try:
+        import mcp.server.lowlevel  # noqa: F401
+    except ImportError:
+        message = "it needs the package mcp: pip install 'kwhatif[mcp]'"
+        raise typer.BadParameter(message, param_hint="mcp") from None
+
+
+def _own() -> dict[str, dict[str, str]]:
+    """The policy that the gate finds by itself: its text now, since a question reads no file."""
+    import kwhatif
+    from kwhatif.sources.text.files import read_bytes
+
+    found = kwhatif.find_policy()
+    return {} if found is None else {"gate": {"policy": kwhatif.text(read_bytes(found), found)}}
+
+
+class _Source:
+    """The cluster: a dump, read once, or a live one, which is watched."""
+
+    def __init__(self, cluster: SchedulerSource, stack: ExitStack) -> None:
+        self._cluster = cluster
+        self._stack = stack
+        self._live: LiveCluster | None = None
+        self._read: Session | None = None
+        #: Whether a question was stopped on its way.
+        self._is_doubted = False
+
+    def read(self) -> None:
+        """Read it, before anything is asked.
+
+        Raises:
+            InputError, ClusterUnreadable: it cannot be read.
+        """
+        if self._cluster.where.from_:
+            self._read = self._cluster.load()
+        else:
+            self._live = self._stack.enter_context(self._cluster.watch())
+
+    def session(self) -> Session:
+        """The cluster as it is now.
+
+        Raises:
+            ClusterUnreadable: the live cluster cannot be followed any more.
+        """
+        if self._live is not None:
+            self.take_news()
+            self._live.settle()
+            latest = self._live.session
+            return self._cluster.edited(latest.anew() if self._is_doubted else latest)
+        assert self._read is not None, "it is read before anything is asked"
+        if self._is_doubted:
+            self._read, self._is_doubted = self._read.anew(), False
+        return self._read
+
+    def take_news(self) -> None:
+        """Take in what has happened in a live cluster."""
+        if self._live is not None:
+            self._live.wait(_NEWS)
+
+    def forget(self) -> None:
+        """A question was stopped: what it has left in caches is not to be relied on."""
+        self._is_doubted = True

@@ -1,0 +1,123 @@
+"""`Desk`: where questions wait, and are asked one after the other in the main thread.
+
+That is where a command is run from a shell, too: an answer can be stopped as Ctrl-C stops it, wherever it is, and
+processes that it has started end with it. The protocol is spoken in another thread meanwhile.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+#: Seconds after which it looks at the cluster while nothing is asked.
+_LOOK = 0.5
+
+
+class _Job:
+    """One question, and its answer once that is there."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self.run = run
+        self.answer: Future[Any] = Future()
+
+
+class Desk:
+    """Takes questions from any thread."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
+        #: What is asked now, and what is to be stopped.
+        self._running: _Job | None = None
+        self._stopped: _Job | None = None
+        #: Whether a signal is on its way that is not the user's.
+        self._is_sent = False
+
+    async def ask(self, run: Callable[[], T]) -> T:
+        """What `run` returns in the main thread, when its turn comes; a caller that is cancelled meanwhile stops it.
+
+        Raises:
+            Exception: whatever `run` raises.
+        """
+        job = _Job(run)
+        self._waiting.put(job)
+        try:
+            answer: T = await asyncio.wrap_future(job.answer)
+        except asyncio.CancelledError:
+            self._stop(job)
+            raise
+        return answer
+
+    def close(self) -> None:
+        """Ask nothing more; what is being asked now is stopped."""
+        self._waiting.put(None)
+        if self._running is not None:
+            self._stop(self._running)
+
+    def work(self, idle: Callable[[], None], interrupted: Callable[[], None]) -> None:
+        """Ask what comes, in the main thread, until it is closed.
+
+        Args:
+            idle: is called while nothing is asked.
+            interrupted: is called after a question that was stopped on its way.
+
+        Raises:
+            KeyboardInterrupt: the user does not want it to go on.
+            Exception: whatever `idle` raises.
+        """
+        before = signal.signal(signal.SIGINT, self._on_signal)
+        try:
+            while True:
+                try:
+                    job = self._waiting.get(timeout=_LOOK)
+                except Empty:
+                    idle()
+                    continue
+                if job is None:
+                    return
+                if job.answer.set_running_or_notify_cancel():
+                    self._do(job, interrupted)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _do(self, job: _Job, interrupted: Callable[[], None]) -> None:
+        try:
+            self._running = job
+            answer = job.run()
+            self._running = None
+        except KeyboardInterrupt:
+            self._running = None
+            job.answer.set_exception(RuntimeError("it was stopped"))
+            if self._stopped is not job:
+                raise
+        except BaseException as failure:  # noqa: BLE001 - the one who asks hears of it
+            self._running = None
+            job.answer.set_exception(failure)
+        else:
+            job.answer.set_result(answer)
+        if self._stopped is job:  # also where it has made the best of that, and returned
+            interrupted()
+
+    def _stop(self, job: _Job) -> None:
+        """Interrupt the main thread, if it is at this question."""
+        self._stopped = job
+        main = threading.main_thread().ident
+        if self._running is job and main is not None:
+            self._is_sent = True
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, signal.SIGINT)  # ends a wait for other processes, too
+            else:
+                _thread.interrupt_main()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Runs in the main thread: what it sees there does not change before it raises."""
+        is_own, self._is_sent = self._is_sent, False
+        if not is_own or (self._running is not None and self._running is self._stopped):
+            raise KeyboardInterrupt
