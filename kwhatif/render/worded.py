@@ -14,7 +14,7 @@ from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditRow
+from kwhatif.report.audit import AuditFindingRow, AuditRow
 from kwhatif.report.comparison import Comparison
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.maintenance import VerdictRow
@@ -149,7 +149,12 @@ def _finding(finding: FindingRow) -> FindingRow:
 
 
 def _audit(row: AuditRow) -> AuditRow:
-    return replace(row, findings=tuple(replace(each, message=finding_message(each)) for each in row.findings))
+    return replace(row, findings=tuple(map(_audit_finding, row.findings)))
+
+
+def _audit_finding(row: AuditFindingRow) -> AuditFindingRow:
+    story = None if row.story is None else worded_story(row.story)
+    return replace(row, message=finding_message(row), story=story)
 
 
 def _scenario(row: ScenarioRow) -> ScenarioRow:
