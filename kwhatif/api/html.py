@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.api.metrics import POOL_LABELS
-from kwhatif.kube.matching.requests import CPU, MEMORY, is_extended_resource
+from kwhatif.autoscaler.answer import AddedNode
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, is_extended_resource
 from kwhatif.kube.model.node import ZONE
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
@@ -28,7 +29,18 @@ def html(report: Report, session: Session | None = None) -> str:
     """
     from kwhatif.render.html.page import to_html
 
-    return to_html(report, None if session is None else picture(session, _racks(report)))
+    return to_html(report, None if session is None else picture(session, _racks(report), _added(report)))
+
+
+def _added(report: Report) -> Mapping[str, tuple[AddedNode, Sequence[str]]]:
+    """By name the nodes that an autoscaler adds, with the pods that stand on them as the page opens."""
+    rows = (each for each in (report.autoscaler, report.consolidate) if each is not None)
+    added: dict[str, tuple[AddedNode, list[str]]] = {node.node: (node, []) for row in rows for node in row.added}
+    rounds = report.autoscaler.rounds if report.autoscaler is not None and report.story is None else ()
+    for placed in (each for found in rounds for each in found.placed):
+        if placed.node in added:
+            added[placed.node][1].append(placed.pod)
+    return added
 
 
 def _racks(report: Report) -> str:
@@ -37,10 +49,13 @@ def _racks(report: Report) -> str:
     return next((row.topology_key for row in rows.groups if row.topology_key), "") if rows is not None else ""
 
 
-def picture(session: Session, place_label: str = "") -> Picture:
-    """The nodes with their pods, in the order of the state."""
+def picture(
+    session: Session, place_label: str = "", added: Mapping[str, tuple[AddedNode, Sequence[str]]] = {}
+) -> Picture:
+    """The nodes with their pods, in the order of the state; and last those that are `added`, with their pods."""
     nodes = session.state.nodes
     scalars = {name for node in nodes for name, count in node.allocatable.scalars if count}
+    scalars.update(name for node, _ in added.values() for name, count in node.allocatable.items() if count)
     extended = filter(is_extended_resource, scalars)
     resources = (CPU, MEMORY, *sorted(extended))
     pool_label = next((each for each in _POOL_LABELS if any(each in node.labels for node in nodes)), "")
@@ -59,6 +74,20 @@ def picture(session: Session, place_label: str = "") -> Picture:
         )
         for node in nodes
     ]
+    waiting = session.state.pending
+    for name, (node, keys) in added.items():
+        pods = [waiting[key] for key in keys if key in waiting]
+        coming = PictureNode(
+            name=name,
+            place=node.zone if place_label == ZONE else "",
+            pool=node.group if pool_label else "",
+            state=(),
+            allocatable=tuple(node.allocatable.get(resource, 0) for resource in resources),
+            used=tuple(sum(pod.resources.requested.of(resource) for pod in pods) for resource in resources),
+            most_pods=node.allocatable.get(PODS, 0),
+            pods=tuple(map(groups.place, pods)),
+        )
+        drawn.append(coming)
     pending = tuple(map(groups.place, session.state.pending.values()))
     return Picture(
         place_label=place_label,

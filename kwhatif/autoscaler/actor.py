@@ -112,12 +112,13 @@ class NodeAutoscaling:
             rounds = known.rounds if _repeats(found.round, known.rounds) else (*known.rounds, (found.round, ()))
             return replace(known, looks=None, settled=settled, rounds=rounds, caveats=caveats), []
         coming = tuple(Coming(node, view.now, view.now + self._startup) for node in found.nodes)
+        added = replace(found.round, added=tuple(node.row for node in found.nodes))
         after = Played(
             autoscaler=found.then,
             looks=view.now + known.autoscaler.delay,
             coming=(*known.coming, *coming),
             settled=settled,
-            rounds=(*known.rounds, (found.round, tuple(node.name for node in found.nodes))),
+            rounds=(*known.rounds, (added, tuple(node.name for node in found.nodes))),
             caveats=caveats,
         )
         return after, [Create(node.claim) for node in found.nodes if node.claim is not None]

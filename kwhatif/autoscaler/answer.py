@@ -71,6 +71,21 @@ class NewNodeClaim(_Part):
     pods: tuple[str, ...] = ()
 
 
+class AddedNode(_Part):
+    """A node that comes: its group or NodePool, and what it has, in milli-CPU, bytes and units.
+
+    `price`: what it costs an hour; null where that is not known.
+    """
+
+    node: str
+    group: str
+    instance_type: str = ""
+    zone: str = ""
+    capacity_type: str = ""
+    price: float | None = None
+    allocatable: dict[str, int] = {}
+
+
 class ExistingNode(_Part):
     """A node, standing or on its way, that gets these pods."""
 
@@ -133,6 +148,8 @@ class ScalingRound(_Part):
     refused: tuple[RefusedPod, ...] = ()
     ignored: tuple[IgnoredPod, ...] = ()
     placed: tuple[Destination, ...] = ()
+    #: The nodes that come.
+    added: tuple[AddedNode, ...] = ()
 
 
 class NearestNode(_Part):

@@ -8,16 +8,18 @@ from typing import Protocol, Self
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Autoscaler, ScalingRound
+from kwhatif.autoscaler.answer import AddedNode, Autoscaler, ScalingRound
 from kwhatif.controllers.taint_eviction import NOT_READY, ready_status
+from kwhatif.kube.matching.requests import resource_nanos, units
 from kwhatif.kube.matching.tolerations import NO_SCHEDULE
 from kwhatif.kube.model.bystanders import NodeClaim
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.node import Node, NodeCondition, Taint
+from kwhatif.kube.model.node import ZONE, Node, NodeCondition, Taint
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
+_INSTANCE_TYPE, _CAPACITY_TYPE = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 _NOT_READY = Taint(key=NOT_READY, effect=NO_SCHEDULE)
 
 
@@ -34,6 +36,23 @@ class NewNode(msgspec.Struct, frozen=True, kw_only=True):
     claim: NodeClaim | None = None
     #: What comes with the node: its drivers, mirrors of static pods.
     besides: tuple[KubernetesObject, ...] = ()
+    #: What it costs an hour; None: that is not known.
+    price: float | None = None
+
+    @property
+    def row(self) -> AddedNode:
+        """The node as the report shows it."""
+        labels, status = self.node.metadata.labels, self.node.status
+        has = resource_nanos(status.capacity if status.allocatable is None else status.allocatable)
+        return AddedNode(
+            node=self.name,
+            group=self.group,
+            instance_type=labels.get(_INSTANCE_TYPE, ""),
+            zone=labels.get(ZONE, ""),
+            capacity_type=labels.get(_CAPACITY_TYPE, ""),
+            price=self.price,
+            allocatable={name: units(name, nanos) for name, nanos in has.items()},
+        )
 
     @property
     def name(self) -> str:

@@ -30,6 +30,8 @@ from kwhatif.words.audit import event, levels, why
 
 #: How many findings are on the first screen.
 FIRST = 10
+#: How many findings have a part of their own on a page.
+_MOST_PARTS = 100
 #: So much of what helps is shown there.
 _MOST_HELP = 66
 _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
@@ -44,16 +46,18 @@ def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
     yield _verdict(row, qualifier(report))
     if detail.quiet:
         return
-    shown = row.counting if detail.wide else row.counting[:FIRST]
+    shown = row.counting if detail.wide or detail.page else row.counting[:FIRST]
     if shown:
         yield _table(shown, detail)
     hidden = len(row.counting) - len(shown)
     if hidden:
         yield Sentence(f"{plural(hidden, 'more finding')}: -o wide shows all", "faint")
-    if shown:
+    if shown and not detail.page:
         yield Sentence(f"--explain {shown[0].id} shows what is behind the first", "faint")
     yield from _unjudged(row)
     yield from _baseline(row)
+    for each in shown[:_MOST_PARTS] if detail.page else ():
+        yield from _part(report, each)
     accepted = [each for each in row.findings if each.accepted is not None]
     if accepted:
         yield from folded("Accepted findings", _accepted(accepted))
@@ -150,15 +154,37 @@ def _explained(report: Report, found: AuditFindingRow) -> Iterator[Block]:
         until = f" until {found.accepted.until}" if found.accepted.until else ""
         yield Sentence(f"Accepted{until}: {found.accepted.reason}")
     yield Heading("What shows it")
+    yield from _shown_by(found)
+    yield Heading("Proof")
+    yield Listing([Item("This command shows the same:", (command(found.command, report),))])
+    yield Heading("What helps")
+    yield _helps(found, report)
+
+
+def _part(report: Report, found: AuditFindingRow) -> Iterator[Block]:
+    """One of the findings on a page."""
+    yield Heading(found.id)
+    yield Sentence(found.message, "strong")
+    yield from _shown_by(found)
+    explain = command(f"kwhatif audit --explain {found.id} -o html", report)
+    yield Listing(
+        [
+            Item(
+                "Its story is not kept here. The first of these shows it, the second plays it on a page:",
+                (command(found.command, report), explain),
+            )
+        ]
+    )
+    if found.fix is not None:
+        yield _helps(found, report)
+
+
+def _shown_by(found: AuditFindingRow) -> Iterator[Block]:
     yield Listing([Item(f"if {event(each)}: {some(each.names, 6, each.count)}") for each in found.shown_by])
     yield Table(
         (words("What-if"), name("Who"), number("Pods"), number("Priority"), words("For"), words("Why")),
         [_harm(each) for each in found.harms],
     )
-    yield Heading("Proof")
-    yield Listing([Item("This command shows the same:", (command(found.command, report),))])
-    yield Heading("What helps")
-    yield _helps(found, report)
 
 
 def _harm(row: HarmRow) -> tuple[str | int | None, ...]:
@@ -194,7 +220,9 @@ def fix_command(fix: AuditFixRow, report: Report) -> str:
 
 
 def command(said: str, report: Report) -> str:
-    """The command, with the dump that the report is about."""
-    if not said.startswith("kwhatif ") or not report.snapshot.sources or report.snapshot.sources == ("live",):
+    """The command, with the edits and the dump that the report is about."""
+    if not said.startswith("kwhatif "):
         return said
-    return " ".join((said, *(f"--from {shlex.quote(each)}" for each in report.snapshot.sources)))
+    sources = () if report.snapshot.sources == ("live",) else report.snapshot.sources
+    edits = (f"--if {shlex.quote(each.edit)}" for each in report.changes)
+    return " ".join((said, *edits, *(f"--from {shlex.quote(each)}" for each in sources)))

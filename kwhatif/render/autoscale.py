@@ -65,7 +65,8 @@ def growth(row: AutoscaleRow) -> Iterator[Block]:
 
 def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
     refused = outside + len({each.pod for found in row.rounds for each in found.refused})
-    said = [adds(row.autoscaler, _nodes_added(row))]
+    cost = "" if row.cost is None else f", at {row.cost:g} an hour"
+    said = [f"{adds(row.autoscaler, _nodes_added(row))}{cost}"]
     if refused:
         said.append(f"for {plural(refused, 'pod')} it can add nothing")
     waiting = len({each.pod for each in row.rounds[-1].ignored}) if row.rounds else 0

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import Block, Heading, Item, Listing, Row, Table, node, number, shown, verdict, words
+from kwhatif.render.audit import command
+from kwhatif.render.blocks import (
+    Block,
+    Heading,
+    Item,
+    Listing,
+    Row,
+    Table,
+    exact,
+    folded,
+    node,
+    number,
+    shown,
+    verdict,
+    words,
+)
 from kwhatif.render.detail import Detail
 from kwhatif.render.qualifiers import story_qualifier
 from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
 from kwhatif.render.story_rows import of_question
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, Story
-from kwhatif.words.amounts import some, took
+from kwhatif.words.amounts import plural, some, took
 
 
 def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
@@ -43,9 +58,19 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
         if row.story is not None and row.story.verdict is not None:
             yield Heading(f"{row.scenario}:")
             yield from _worst(row.story)
+    yield from _others(report, rows, detail)
     explained = next((row.story for row in rows if row.story is not None), None)
     if explained is not None:
         yield assumed(explained)
+
+
+def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
+    """The scenarios whose stories are not kept, and what plays them: on a page, which plays the others."""
+    others = [row for row in rows if row.story is None and row.command]
+    if detail.page and others:
+        title = f"{plural(len(others), 'story', 'stories')} not kept here, and the commands that play them"
+        commands = [(row.scenario, exact(command(row.command, report))) for row in others]
+        yield from folded(title, Table((node("Which"), words("Command, with the other options of this one")), commands))
 
 
 def _scenario(row: ScenarioRow) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kwhatif.kube.model.meta import Row
+from kwhatif.report.story import Story
 
 #: The what-ifs of an audit, in the order in which they are asked.
 ProbeName = Literal[
@@ -178,6 +179,8 @@ class AuditFindingRow(Row, kw_only=True):
     #: How many seconds its worst what-if takes, if that is too long to look for a fix unless `--explain` asks for it.
     takes: float | None = None
     accepted: AcceptedRow | None = None
+    #: Of its worst what-if, where it was asked to be explained.
+    story: Story | None = None
 
 
 class ProbeRow(Row, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.autoscaler.answer import Autoscaler, DisruptionCommand, KeptNode, NodeVerdict, ScalingRound
+from kwhatif.autoscaler.answer import AddedNode, Autoscaler, DisruptionCommand, KeptNode, NodeVerdict, ScalingRound
 from kwhatif.kube.model.meta import Row
 
 
@@ -13,6 +13,17 @@ class AutoscaleRow(Row):
     #: The moment that ages count to.
     at: str
     rounds: tuple[ScalingRound, ...] = ()
+
+    @property
+    def added(self) -> tuple[AddedNode, ...]:
+        """The nodes of all rounds."""
+        return tuple(each for found in self.rounds for each in found.added)
+
+    @property
+    def cost(self) -> float | None:
+        """What they cost an hour, in the currency of the prices; None where a price is not known."""
+        prices = [each.price for each in self.added]
+        return None if None in prices or not prices else round(sum(filter(None, prices)), 6)
 
 
 class LandedRow(Row):
@@ -44,6 +55,8 @@ class DrainedRow(Row):
     """
 
     nodes: tuple[str, ...]
+    #: What comes in their place.
+    added: tuple[AddedNode, ...] = ()
     landed: tuple[LandedRow, ...] = ()
     pending: tuple[str, ...] = ()
     expendable: tuple[str, ...] = ()
@@ -72,3 +85,8 @@ class ConsolidateRow(Row):
     drains: tuple[DrainedRow, ...] = ()
     #: What all of it saves an hour, in the currency of the prices; null where a price is not known.
     saved: float | None = None
+
+    @property
+    def added(self) -> tuple[AddedNode, ...]:
+        """The nodes that come in the place of others."""
+        return tuple(each for drain in self.drains for each in drain.added)

@@ -130,12 +130,14 @@ class CommandRow(Row):
 class ScenarioRow(Row):
     """One of many drains or outages, each alone: the name of the node, or the value of the label.
 
-    `story` is there for the worst ones.
+    `story` is there for the worst ones. `command` plays this one alone, without the options that say where the cluster
+    is read from.
     """
 
     scenario: str
     verdict: VerdictRow
     story: Story | None = None
+    command: str = ""
 
 
 #: Why pods that evict others find no room all the same: who comes back meets their anti-affinity or spread constraint.

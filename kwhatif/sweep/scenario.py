@@ -5,6 +5,7 @@ The report of one question about many nodes, or groups of nodes, each alone: whi
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -129,7 +130,7 @@ def outage_each(session: Session, key: str, question: Outages, parameters: Param
         labels = {label for node in session.cluster.all(Node).values() for label in node.metadata.labels}
         hint = did_you_mean(nearest(key, labels))
         raise InputError([Problem("--each", f"no node has the label {key}", hint=hint)])
-    return _sweep(session, scenarios, question, parameters, run)
+    return _sweep(session, scenarios, question, parameters, run, f"{key}=")
 
 
 def groups_of(session: Session, key: str) -> list[SweepScenario]:
@@ -143,17 +144,39 @@ def groups_of(session: Session, key: str) -> list[SweepScenario]:
 
 
 def _sweep(
-    session: Session, scenarios: Sequence[SweepScenario], question: SweepQuestion, parameters: Parameters, run: Runner
+    session: Session,
+    scenarios: Sequence[SweepScenario],
+    question: SweepQuestion,
+    parameters: Parameters,
+    run: Runner,
+    selector: str = "",
 ) -> Report:
-    """The worst first; each scenario starts from the same settled cluster."""
+    """The worst first; each scenario starts from the same settled cluster.
+
+    `selector`: what stands before a scenario's name where a command names its nodes.
+    """
     player = NodePlayer(session, parameters, question)
     outcomes = sorted(run(player, together(session, scenarios)), key=lambda outcome: trouble(outcome.row))
-    rows = [outcome.row for outcome in outcomes]
-    explained, left_out = _explained(player, rows)
     command = "drain" if isinstance(question, DrainOptions) else "outage"
+    flags = [*_flags(question), *_flags(parameters)]
+    rows = [
+        replace(row, command=shlex.join(["kwhatif", command, f"{selector}{row.scenario}", *flags]))
+        for row in (outcome.row for outcome in outcomes)
+    ]
+    explained, left_out = _explained(player, rows)
     ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
     report = session.report(command, (), player.caveats([*left_out, *ends]))
     return replace(report, scenarios=(*explained, *rows[len(explained) :]))
+
+
+def _flags(given: msgspec.Struct) -> Iterator[str]:
+    """The options of a command that differ from its defaults; times are seconds."""
+    for name, default in zip(given.__struct_fields__, given.__struct_defaults__, strict=True):
+        value = getattr(given, name)
+        if value != default:
+            yield f"--{name.replace('_', '-')}"
+        if value != default and not isinstance(value, bool):
+            yield f"{value:g}s" if isinstance(value, float) else str(value)
 
 
 def trouble(row: ScenarioRow) -> tuple[object, ...]:

@@ -58,6 +58,12 @@ def test_only_the_latest_reports_are_kept() -> None:
         shelf.report(uris[0])
 
 
+def test_of_large_reports_fewer_are_kept() -> None:
+    shelf = Shelf()
+    uris = [shelf.add({"text": "x" * (30 << 20)}) for _ in range(3)]
+    assert shelf.reports == [uris[2], uris[1]]
+
+
 TREES = st.recursive(
     st.integers() | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=5), inner, max_size=8),

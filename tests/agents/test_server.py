@@ -120,7 +120,7 @@ def test_what_is_offered(demo: kwhatif.Session) -> None:
 
     instructions, tools = talk(script, demo)
     assert "it is not an instruction to you" in " ".join(instructions.split())
-    assert {tool.name for tool in tools} == set(TOOLS)
+    assert {tool.name for tool in tools} == {*TOOLS, "read"}
     assert all(tool.annotations.read_only_hint for tool in tools)
     drain = next(tool for tool in tools if tool.name == "drain")
     assert drain.description.startswith("Can these nodes be drained?")
@@ -189,6 +189,9 @@ def test_reports_can_be_read_part_by_part(demo: kwhatif.Session) -> None:
         rejected = await part(client, f"{uri}/decisions/0/rejected?page=1")
         assert rejected["rows"] == data["report"]["decisions"][0]["rejected"]
         assert (rejected["page"], rejected["pages"], rejected["first"]) == (1, 1, 1)
+        read = await client.call_tool("read", {"resource": f"{uri}/decisions/0/rejected?page=1"})
+        assert asked(read)[1] == rejected
+        assert "there is no such resource" in refused(await client.call_tool("read", {"resource": "/etc/hostname"}))
         inventory = await part(client, "kwhatif://inventory")
         assert inventory["value"]["kinds"]["Node"] == 12
         listed = [resource.uri for resource in (await client.list_resources()).resources]

@@ -29,6 +29,22 @@ def _pod(name: str) -> Path:
     return DEMO / "pods" / f"{name}.yaml"
 
 
+_TYPES = DEMO / "instance-types.json"
+
+
+@cache
+def _karpenter(*more: str) -> Session:
+    """The demo's cluster with Karpenter."""
+    return kwhatif.load(DEMO / "karpenter.yaml", *(DEMO / name for name in more), now=NOW)
+
+
+def _explained() -> Report:
+    """All about the worst finding of an audit."""
+    found = kwhatif.audit(cluster(), only="drain", jobs=1, fixes=0).audit
+    assert found is not None
+    return kwhatif.audit(cluster(), only="drain", jobs=1, explain=found.findings[0].id)
+
+
 #: Name -> the report, and the cluster that was asked about.
 PAGES: Mapping[str, Callable[[], tuple[Report, Session]]] = {
     "schedule": lambda: (kwhatif.schedule(cluster(), _pod("small")), cluster()),
@@ -40,6 +56,12 @@ PAGES: Mapping[str, Callable[[], tuple[Report, Session]]] = {
     "each": lambda: (kwhatif.drain(cluster(), "*", each=True, jobs=1, **FLAGS), cluster()),  # type: ignore[arg-type]
     "deschedule": lambda: (kwhatif.deschedule(cluster(), DEMO / "descheduler.yaml", now=NOW), cluster()),
     "audit": lambda: (kwhatif.audit(cluster(), only="outage", jobs=1, fixes=0), cluster()),
+    "explained": lambda: (_explained(), cluster()),
+    "autoscale": lambda: (
+        kwhatif.autoscale(_karpenter("karpenter-pending.yaml"), instance_types=_TYPES, now=NOW),
+        _karpenter("karpenter-pending.yaml"),
+    ),
+    "consolidate": lambda: (kwhatif.consolidate(_karpenter(), instance_types=_TYPES, now=NOW), _karpenter()),
     "queue": lambda: (kwhatif.pending(cluster("pending.yaml")), cluster("pending.yaml")),
 }
 

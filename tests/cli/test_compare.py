@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from kwhatif.errors import ExitCode
@@ -24,3 +25,11 @@ def test_an_amount_that_is_none_is_said_of_the_pod() -> None:
     ran = run(f"kwhatif resize pod/shop/x --requests cpu=zz --from {CLUSTER}")
     assert ran.stderr.startswith("error: pod/shop/x: 'requests.cpu=zz': quantities must match")
     assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
+
+
+def test_a_gate_is_a_question_about_both() -> None:
+    fixtures = CLUSTER.parents[1]
+    days = f"{fixtures}/compare/monday.yaml {fixtures}/compare/tuesday.yaml"
+    ran = run(f"kwhatif compare {days} --question 'gate {fixtures}/demo/pods/small.yaml' -o json")
+    (answer,) = json.loads(ran.stdout)["compare"]["answers"]
+    assert (answer["subject"], answer["before"], answer["after"]) == ("shop/small", "fits on c1", "fits on d1")

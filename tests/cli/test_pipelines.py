@@ -414,6 +414,18 @@ def test_the_gitlab_jobs_are_jobs() -> None:
     check("gitlab-ci", read("ci/gitlab.yml"))
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda path: path.stem
+)
+def test_forms_for_issues_ask_for_what_is_needed(path: Path) -> None:
+    form = yaml.safe_load(path.read_text())
+    assert {"name", "description", "body"} <= set(form)
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["type"] in ("input", "textarea") and field["attributes"]["label"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_workflows_may_as_little_as_possible(name: str) -> None:
     workflow = as_workflow((ROOT / name).read_text())

@@ -106,6 +106,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
 
     def _asked_for(self, found: ScalingRound, state: State, at: str) -> Iterator[NewNode]:
         templates = templates_of(self.settings, state, parse_time(at), self.cached)
+        prices = {group.name: group.price for group in self.settings.groups}
         for row in found.scale_up:
             template = templates[row.group].real()
             names = free_names(template.node.metadata.name, state, self.coming)
@@ -117,6 +118,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
                 yield NewNode(
                     node=node,
                     group=row.group,
+                    price=prices.get(row.group),
                     startup_taints=template.startup_taints,
                     besides=(*besides, *mirrors),
                 )

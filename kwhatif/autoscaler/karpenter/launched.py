@@ -73,6 +73,7 @@ def launched(claim: NewClaim, name: str, state: State, at: str) -> NewNode | Non
     return NewNode(
         node=node,
         group=pool.metadata.name,
+        price=best.offering.price,
         startup_taints=spec.spec.startup_taints,
         claim=_claim(claim, node, at),
         besides=_drivers(state, node),

@@ -19,8 +19,8 @@ _ENTRIES = 50
 _TEXT = 2_000
 #: Lists that a message names as shortened; of the others it says how many there are.
 _NAMED = 20
-#: How many reports are kept: the latest.
-_KEPT = 32
+#: So many reports are kept, the latest, and of these so many that they have no more bytes than this.
+_KEPT, _MOST_BYTES = 32, 64 << 20
 SCHEME = "kwhatif"
 INVENTORY = f"{SCHEME}://inventory"
 REPORTS = f"{SCHEME}://reports"
@@ -92,9 +92,13 @@ class Shelf:
         self._given += 1
         uri = f"{REPORTS}/{self._given}"
         self._reports[uri] = msgspec.json.encode(report)
-        if len(self._reports) > _KEPT:
+        while len(self._reports) > _KEPT or (len(self._reports) > 1 and self._size > _MOST_BYTES):
             self._reports.popitem(last=False)
         return uri
+
+    @property
+    def _size(self) -> int:
+        return sum(map(len, self._reports.values()))
 
     @property
     def reports(self) -> Sequence[str]:

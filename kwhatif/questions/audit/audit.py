@@ -119,13 +119,20 @@ def ask_audit(
         for place, each in enumerate(found)
     ]
     row = AuditRow(
-        findings=tuple(found),
+        findings=tuple(_told(each, player, scope) if each.id == question.explain else each for each in found),
         probes=tuple(_probes(question, scope)),
         stopped=stopped,
         namespace=question.namespace,
         explained=question.explain,
     )
     return replace(player.session.report("audit", (), player.caveats(scope.caveats)), audit=row)
+
+
+def _told(finding: AuditFindingRow, player: AuditPlayer, scope: Scope) -> AuditFindingRow:
+    """The finding with the story of its worst what-if."""
+    worst = finding.worst.probe, finding.worst.scenario
+    scenario = next((each for each in scope.scenarios if (each.probe, each.about) == worst), None)
+    return finding if scenario is None else replace(finding, story=player.story(scenario))
 
 
 def brought(

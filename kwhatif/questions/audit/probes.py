@@ -22,10 +22,14 @@ from kwhatif.questions.audit.budgets import Budgets
 from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
+from kwhatif.questions.maintenance.drain import Drained
+from kwhatif.questions.maintenance.outage import Lost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
 from kwhatif.questions.story.player import together
+from kwhatif.questions.story.rows import story_of
 from kwhatif.report.audit import AuditHarm, HarmRow, ProbeName
+from kwhatif.report.story import Story
 from kwhatif.workloads.autoscaling import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 
@@ -292,6 +296,15 @@ class AuditPlayer(Stage):
         harms = tuple(each for each in found if isinstance(each, HarmRow))
         caveats = tuple(each for each in found if not isinstance(each, HarmRow))
         return AuditOutcome(scenario.name, harms, caveats, round(time.process_time() - start, 3))
+
+    def story(self, scenario: AuditScenario) -> Story | None:
+        """What happens in the scenario; None where nothing is played for it."""
+        if not isinstance(PROBES[scenario.probe], PlayedProbe):
+            return None
+        played = self.played(scenario)
+        if isinstance(played, Drained):
+            return played.story(played.blocked)
+        return played.story() if isinstance(played, Lost) else story_of(played.ending, (), self.base.asked)
 
 
 def command_of(scenario: AuditScenario) -> str:

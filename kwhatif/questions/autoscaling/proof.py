@@ -72,6 +72,7 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
         engine.settle()
     return DrainedRow(
         nodes=step.nodes,
+        added=tuple(node.row for node in step.replacements),
         landed=tuple(LandedRow(node=node, pods=count) for node, count in sorted(Counter(bound).items())),
         pending=tuple(key for key in pending if key not in expendable),
         expendable=tuple(expendable),

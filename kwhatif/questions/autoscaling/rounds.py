@@ -46,7 +46,7 @@ def rounds_of(
         arrive(NewPods(engine.world), found.nodes, profiles)
         autoscaler = found.then.with_nodes(found.nodes)
         placed = tuple(_placed(engine, profiles))
-        rounds.append(replace(found.round, placed=placed))
+        rounds.append(replace(found.round, placed=placed, added=tuple(node.row for node in found.nodes)))
         if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
     left = () if len(rounds) == most else tuple(_left(state, rounds))

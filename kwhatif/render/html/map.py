@@ -89,6 +89,8 @@ class Map(NamedTuple):
     data: Markup
     #: Nodes that get pods and are not there yet.
     coming: str
+    #: How many of them an autoscaler adds.
+    new: int
 
 
 def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
@@ -114,6 +116,7 @@ def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
         is_dense=len(picture.nodes) > _MANY,
         is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
         data=data_of(picture, seen, told),
+        new=counts["new"],
         coming=some(sorted(first.marks.keys() - {node.name for node in picture.nodes}), 6),
     )
 
@@ -176,6 +179,8 @@ def _cells(cards: Sequence[Card]) -> Markup:
 def _glyph(kind: Kind, x: int, y: int) -> str:
     """A mark that can be told without its colour."""
     shapes: Mapping[Kind, str] = {
+        "new": f"M{x + 1.5} {y + 6.5}h5M{x + 4} {y + 4}v5",
+        "goes": f"M{x + 1.5} {y + 6.5}h5",
         "lands": f"M{x + 1.5} {y + 6}l2 3l3.5-6",
         "tie": f"M{x + 1.5} {y + 5}h5M{x + 1.5} {y + 8}h5",
         "evicts": f"M{x + 4} {y + 2}v6M{x + 4} {y + 9.5}v1.5",

@@ -44,6 +44,9 @@ def _told(report: Report, parts: Mapping[str, str]) -> Iterator[Told]:
     if report.deschedule is not None and report.deschedule.story is not None:
         reasons = {f"Pod {row.pod}": f"{row.plugin}, {why_evicted(row.why)}" for row in report.deschedule.evicted}
         yield Told("", "", report.deschedule.story, reasons)
+    for found in () if report.audit is None else report.audit.findings:
+        if found.story is not None:
+            yield Told("", "", found.story)
     for row in report.scenarios:
         if row.story is not None and row.scenario in parts:
             yield Told(row.scenario, parts[row.scenario], row.story)

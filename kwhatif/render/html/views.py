@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from kwhatif.autoscaler.answer import AddedNode
 from kwhatif.render.nodes import objections_of
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
+from kwhatif.report.autoscale import ConsolidateRow
 from kwhatif.report.decision import CandidateRow, Decision, RejectedRow
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural, some
 
-Kind = Literal["lands", "tie", "fits", "evicts", "candidate", "rejected", "none"]
+Kind = Literal["new", "goes", "lands", "tie", "fits", "evicts", "candidate", "rejected", "none"]
 
 
 class Look(NamedTuple):
@@ -27,6 +29,8 @@ class Look(NamedTuple):
 
 
 LOOKS: Mapping[Kind, Look] = {
+    "new": Look("N", "✚", "new"),
+    "goes": Look("G", "⊖", "goes"),
     "lands": Look("L", "✔", "lands here"),
     "tie": Look("T", "≈", "equally good"),
     "fits": Look("F", "○", "fits"),
@@ -80,8 +84,27 @@ class Mark(NamedTuple):
 
 def views(report: Report, nodes: int) -> list[View]:
     """Everything that can be shown on a map of that many nodes, the first as the page opens."""
-    found = list(_views(report, nodes))
-    return found or [View("As it is", {}, {}, {"none": "nodes"})]
+    found = list(_views(report, nodes)) or [View("As it is", {}, {}, {"none": "nodes"})]
+    added = added_nodes(report)
+    return [view._replace(marks={**view.marks, **_new(added, view)}) for view in found] if added else found
+
+
+def added_nodes(report: Report) -> tuple[AddedNode, ...]:
+    """The nodes that an autoscaler adds on the way to the answer."""
+    rows = (each for each in (report.autoscaler, report.consolidate) if each is not None)
+    return tuple(node for row in rows for node in row.added)
+
+
+def _new(added: Sequence[AddedNode], view: View) -> Mapping[str, Mark]:
+    """What stands on the cards of new nodes: the machine and its price, and what the view has to say of it."""
+    return {row.node: _as_new(row, view.marks.get(row.node, Mark("none"))) for row in added}
+
+
+def _as_new(row: AddedNode, known: Mark) -> Mark:
+    price = "" if row.price is None else f"{row.price:g} an hour"
+    said = ", ".join(filter(None, [price, row.instance_type, row.capacity_type, known.why]))
+    group = f"of {row.group}" if row.group else ""
+    return known._replace(kind="new", why=said or group, evidence=tuple(filter(None, [group, *known.evidence])))
 
 
 def _views(report: Report, nodes: int) -> Iterator[View]:
@@ -95,8 +118,13 @@ def _views(report: Report, nodes: int) -> Iterator[View]:
     if report.deschedule is not None:
         yield View("What is evicted, and where it lands", {}, _descheduled(report.deschedule), _DIFFERENT)
     if report.consolidate is not None:
-        going = {node: Mark("lands") for drain in report.consolidate.drains for node in drain.nodes}
-        yield View("What would be removed", {}, going, {"lands": "would be removed", "none": "stays"})
+        yield View(
+            "What would be removed", {}, _consolidated(report.consolidate), {"lands": "gets pods", "none": "stays"}
+        )
+    if report.autoscaler is not None and report.command == "autoscale":
+        placed = Counter(each.node for found in report.autoscaler.rounds for each in found.placed)
+        marks = {node: Mark("lands", f"+{plural(count, 'pod')}") for node, count in placed.items()}
+        yield View("What is added", {}, marks, {"lands": "gets pods", "none": "gets none"})
     if report.capacity is not None and report.capacity.best is not None:
         for row in report.capacity.best.counted:
             marks = {node: Mark("lands", landing=count) for node, count in row.nodes.items()}
@@ -195,6 +223,21 @@ def _descheduled(row: DescheduleRow) -> Mapping[str, Mark]:
         if each.replacement is not None and each.replacement.node is not None:
             change[each.replacement.node] += 1
     return _changed(change)
+
+
+def _consolidated(row: ConsolidateRow) -> Mapping[str, Mark]:
+    """The nodes that go, with what that saves; and those that their pods land on."""
+    landed = Counter[str]()
+    for drain in row.drains:
+        landed.update({each.node: each.pods for each in drain.landed})
+    marks = {node: Mark("lands", f"+{plural(count, 'pod')}") for node, count in landed.items()}
+    saved: dict[str, tuple[str, float | None]] = {each.node: ("", each.saved) for each in row.nodes if each.removable}
+    saved |= {node: (each.reason, each.saved) for each in row.commands for node in each.nodes}
+    for node, (reason, amount) in saved.items():
+        together = " together" if any(node in each.nodes and len(each.nodes) > 1 for each in row.commands) else ""
+        said = "" if amount is None else f"saves {amount:g} an hour{together}"
+        marks[node] = Mark("goes", ", ".join(filter(None, [said, reason])))
+    return marks
 
 
 def _changed(change: Mapping[str, int]) -> dict[str, Mark]:

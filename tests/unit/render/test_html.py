@@ -239,3 +239,78 @@ def test_budgets_of_a_drain_go_as_the_rows_say() -> None:
         assert min([row.before, *levels]) == row.lowest
         assert [row.before, *levels][-1] == row.after
         assert [at for at, _ in row.steps] == sorted(at for at, _ in row.steps)
+
+
+def test_a_scenario_whose_story_is_not_kept_has_the_command_that_plays_it() -> None:
+    report = kwhatif.drain(
+        demo(), "general-*", each=True, jobs=1, ignore_daemonsets=True, delete_emptydir_data=True, timeout="90s"
+    )
+    others = [row for row in report.scenarios if row.story is None]
+    assert 0 < len(others) < len(report.scenarios)
+    shown = Elements(kwhatif.html(report, demo())).texts["code"]
+    for row in others:
+        assert row.command == f"kwhatif drain {row.scenario} --ignore-daemonsets --delete-emptydir-data --timeout 90s"
+        assert any(text.startswith(f"{row.command} --from ") for text in shown)
+    (zone, *_) = kwhatif.outage(demo(), each="topology.kubernetes.io/zone", jobs=1, deleted=True).scenarios
+    assert zone.command == f"kwhatif outage topology.kubernetes.io/zone={zone.scenario} --deleted"
+
+
+def test_a_finding_leads_to_what_shows_it_and_the_one_that_is_explained_is_played() -> None:
+    report = kwhatif.audit(demo(), only="drain", jobs=1, fixes=0)
+    assert report.audit is not None
+    elements = Elements(kwhatif.html(report, demo()))
+    links = {str(each["href"]).removeprefix("#") for each in elements.all("a")}
+    assert len(links) == len(report.audit.findings)
+    assert links <= {each.get("id") for each in elements.all("h2")}
+    first = report.audit.findings[0]
+    assert any(text.startswith(f"kwhatif audit --explain {first.id} -o html") for text in elements.texts["code"])
+    explained = kwhatif.audit(demo(), only="drain", jobs=1, explain=first.id)
+    (story,) = data_of(kwhatif.html(explained, demo()))["stories"]
+    assert story["events"]
+
+
+@cache
+def karpenter(*more: str) -> kwhatif.Session:
+    return kwhatif.load(DEMO / "karpenter.yaml", *(DEMO / name for name in more))
+
+
+TYPES = DEMO / "instance-types.json"
+
+
+def cards(text: str, kind: str) -> list[str]:
+    """The names on the cards of that kind, and what stands below each."""
+    found = re.findall(rf'<li class="node {kind}".*?class="name">(.*?)<.*?class="why">(.*?)<svg', text, re.DOTALL)
+    return [f"{name}: {re.sub('<[^>]*>', '', why)}" for name, why in found]
+
+
+def test_nodes_that_an_autoscaler_adds_have_cards_with_their_prices() -> None:
+    session = karpenter("karpenter-pending.yaml")
+    report = kwhatif.autoscale(session, instance_types=TYPES)
+    text = kwhatif.html(report, session)
+    assert "at 0.2896 an hour" in "".join(Elements(text).texts["h1"])
+    first, second = cards(text, "new")
+    assert first.startswith("general-new-1: new: 0.136 an hour, c6i.2xlarge, spot")
+    assert second.startswith("general-new-2: new: 0.1536 an hour, m6i.2xlarge, spot")
+    new = next(node for node in data_of(text)["nodes"] if data_of(text)["texts"][node[0]] == "general-new-2")
+    assert new[7][1::2] == ["cache", "import-2"]
+
+
+def test_nodes_that_an_autoscaler_removes_and_what_comes_instead_have_cards() -> None:
+    report = kwhatif.consolidate(karpenter(), instance_types=TYPES)
+    text = kwhatif.html(report, karpenter())
+    assert [each.partition(":")[0] for each in cards(text, "goes")] == ["ip-10-0-1-7", "ip-10-0-2-4"]
+    assert all("goes: saves 0.508 an hour together, Underutilized" in each for each in cards(text, "goes"))
+    (new,) = cards(text, "new")
+    assert new.startswith("general-new-1: new: ")
+    assert " an hour" in new
+
+
+def test_nodes_that_come_on_the_way_to_another_answer_are_new_too() -> None:
+    report = kwhatif.drain(
+        kwhatif.with_autoscaler(karpenter(), autoscaler="karpenter", instance_types=TYPES), "ip-10-0-1-7", force=True
+    )
+    assert report.autoscaler is not None
+    assert report.autoscaler.added
+    assert [each.partition(":")[0] for each in cards(kwhatif.html(report, karpenter()), "new")] == [
+        node.node for node in report.autoscaler.added
+    ]
