@@ -15,7 +15,7 @@ COMPARED = (
         "conformance/*/*/cluster.yaml",
         "The result",
     ),
-    ("pods one after another", "kube-scheduler 1.36.2", "sequences/*/*/expected.json", ""),
+    ("pods placed in turn", "kube-scheduler 1.36.2", "sequences/*/*/expected.json", ""),
     ("the scheduling queue and its hints", "kube-scheduler 1.36.2", "queue/scripts.jsonl.xz", "The scheduling queue"),
     ("groups of pods", "kube-scheduler 1.37", "gangs/*.jsonl", ""),
     ("rollouts, drains, losses, to their ends", "a whole control plane 1.36.2", "stories/*/outcome.json", ""),

@@ -49,7 +49,7 @@ def main() -> None:
         shutil.rmtree(BUILD / folder, ignore_errors=True)
     for path, text in site(home).items():
         write(BUILD / "pages" / path, text)
-    for path in (ROOT / "docs").rglob("*.png"):
+    for path in (*(ROOT / "docs").rglob("*.png"), ROOT / "docs" / "site.css"):
         write(BUILD / "pages" / path.relative_to(ROOT / "docs"), path.read_bytes())
     for name, text in manuals().items():
         write(BUILD / "man" / "man1" / name, text)
@@ -126,7 +126,7 @@ def command_page(name: str, texts: dict[str, str]) -> str:
     for shown in outputs(name, texts):
         lines += [shown, ""]
     for title, rows in sections(name, command).items():
-        lines += [f"## {title}", "", "| | |", "|---|---|"]
+        lines += [f"## {title}", "", "| how it is written | what it means |", "|---|---|"]
         lines += [f"| `{cell(names)}` | {cell(escaped(text))} |" for names, text in rows]
         lines.append("")
     pages = guides(name, texts)

@@ -28,7 +28,19 @@ def essence(report: str, names: Mapping[str, str] | None = None) -> Any:
     data = _without_places(json.loads(report))
     if names is None:
         return data
-    return _MADE_UP.sub("*", json.dumps(_sorted(OldNames(names).within(data))))
+    return _MADE_UP.sub("*", json.dumps(_sorted(OldNames(names).within(_with_causes(data)))))
+
+
+def _with_causes(value: Any) -> Any:
+    """Events of a story are numbered in the order of names, some of which are made up: each with its cause in words."""
+    if isinstance(value, dict):
+        return {key: _with_causes(inner) for key, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    if not all(isinstance(each, dict) and {"id", "because", "verb"} <= each.keys() for each in value):
+        return [_with_causes(inner) for inner in value]
+    said = {event["id"]: [event["at"], event["actor"], event["verb"], event["object"]] for event in value}
+    return [{**event, "id": None, "because": said.get(event["because"])} for event in value]
 
 
 def _without_places(value: Any) -> Any:

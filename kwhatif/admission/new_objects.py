@@ -30,7 +30,12 @@ from kwhatif.kube.model.workload import Workload
 
 
 def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:
-    """The rejection of a workload, which may already exist; None if it is accepted."""
+    """The rejection of a workload, which may already exist; None if it is accepted.
+
+    What stands for a custom resource is not an object that the API server sees.
+    """
+    if workload.metadata.stands_for is not None:
+        return check_namespace(workload, cluster)
     workload = default_object(workload)
     known = cluster.get(type(workload), key_of(workload))
     workload = with_template_images(workload, known)

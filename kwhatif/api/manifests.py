@@ -63,6 +63,7 @@ def read_manifests(
         default_namespace=options.get("namespace") or session.namespace,
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
+        kinds=session.workload_kinds,
         validation=parse_validation(options.get("validation", "strict")),
         stored=stored,
     )

@@ -11,6 +11,7 @@ from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE
 from kwhatif.kube.model.originals import Originals, SessionOriginals
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.sources.decoding.workload_kinds import KnownKinds, read_workload_kinds
 from kwhatif.sources.scheduler.release import ReleaseOptions, parse_version
 from kwhatif.sources.text.files import standard_input
 
@@ -35,6 +36,8 @@ class SchedulerOptions(TypedDict, total=False):
     feature_gates: str | Mapping[str, bool] | None
     #: Judge groups of pods of other schedulers as gangs, by the rule of kube-scheduler 1.37, which is then the release.
     treat_as_gang: bool
+    #: Custom kinds of which pods are made, besides the built-in ones: a file, or "-" (see `docs/custom-kinds.md`).
+    workload_kinds: PathLike | None
 
 
 class RequestedScheduler(NamedTuple):
@@ -47,6 +50,8 @@ class RequestedScheduler(NamedTuple):
     originals: SessionOriginals | None
     #: Whether groups of pods of other schedulers are judged as gangs.
     treats_as_gangs: bool = False
+    #: Custom kinds of which pods are made.
+    kinds: KnownKinds = KnownKinds()
 
     def scheduler(self, release: Release) -> ConfiguredScheduler | None:
         """The scheduler of that release; None: the default one."""
@@ -81,10 +86,13 @@ def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     release, treats = _release_asked(options), options.get("treat_as_gang", False)
     release.check()
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
+    given = options.get("workload_kinds")
+    kinds = KnownKinds(None if given is None else read_workload_kinds(str(given), stdin=standard_input()))
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
-        return RequestedScheduler(release, None, originals, treats)
+        return RequestedScheduler(release, None, originals, treats, kinds)
     from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
-    return RequestedScheduler(release, read_scheduler_config(path, plugins, stdin=standard_input()), originals, treats)
+    read = read_scheduler_config(path, plugins, stdin=standard_input())
+    return RequestedScheduler(release, read, originals, treats, kinds)

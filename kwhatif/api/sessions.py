@@ -26,6 +26,7 @@ from kwhatif.sources.scheduler.release import AskedRelease, ask_release
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
 from kwhatif.workloads.foreign_groups import treat_as_gangs
+from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 
 def load(
@@ -65,6 +66,7 @@ def load(
             originals=stored,
             progress=progress,
             at=moment_of(at),
+            kinds=source.kinds,
         )
         return _session(collected, source, progress, strict=strict, now=now or at)
 
@@ -110,6 +112,7 @@ def load_live(
     source = scheduler_source(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
+        stand_in_for_missing(collected.cluster, source.kinds.of)
         return _session(collected, source, progress, strict=strict)
 
 
@@ -182,7 +185,7 @@ class FollowedScheduler(NamedTuple):
             namespace=loaded.namespace,
             originals=self.source.originals,
         )
-        session.treats_as_gangs = self.source.treats_as_gangs
+        session.treats_as_gangs, session.workload_kinds = self.source.treats_as_gangs, self.source.kinds
         return session
 
 

@@ -30,6 +30,7 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.files import standard_input
+from kwhatif.sources.validation.stand_ins import settled
 
 
 def simulate(
@@ -117,9 +118,10 @@ def _applied(
         default_namespace=namespace,
         validation=parse_validation(validation),
         minor=session.cluster.minor,
+        kinds=session.workload_kinds,
     )
     if read.problems:
         raise InputError(read.problems)
-    applied, caveats = with_gangs(tuple(map(as_applied, read.manifests)), session)
+    applied, caveats = with_gangs(tuple(map(as_applied, settled(read.manifests, session.cluster))), session)
     steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
     return list(steps), [*in_cluster(read.caveats, applied, session.cluster), *caveats]

@@ -27,6 +27,7 @@ from kwhatif.cli.cluster_options import (
     Strict,
     TreatAsGang,
     Verbose,
+    WorkloadKinds,
 )
 from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.options import read_once
@@ -136,6 +137,7 @@ class SchedulerSource:
     kubernetes_version: KubernetesVersion = None
     feature_gates: FeatureGates = None
     treat_as_gang: TreatAsGang = False
+    workload_kinds: WorkloadKinds = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant together.
@@ -246,6 +248,7 @@ class SchedulerSource:
             "kubernetes_version": self.kubernetes_version,
             "feature_gates": ",".join(self.feature_gates or ()),
             "treat_as_gang": self.treat_as_gang,
+            "workload_kinds": self.workload_kinds,
         }
 
     def _read(self, *, strict: bool, dates: bool) -> Session:

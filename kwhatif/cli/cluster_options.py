@@ -162,6 +162,16 @@ TreatAsGang = Annotated[
         rich_help_panel=SCHEDULER,
     ),
 ]
+WorkloadKinds = Annotated[
+    str | None,
+    typer.Option(
+        "--workload-kinds",
+        metavar="FILE",
+        help="Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
+        " what each behaves like.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(

@@ -221,6 +221,7 @@ _CONSTANT: Mapping[type, str] = {
     manifests.AdmissionNotAsked: "admission webhooks are not asked",
     workloads.AutoscalersNotRead: "HorizontalPodAutoscalers are not read",
     manifests.CustomKind: "custom kinds are not judged",
+    manifests.CustomKindPlayed: "custom kinds are judged as Kubernetes' own",
     manifests.HelmHooks: "Helm hooks are not judged as the rest is",
     workloads.Injected: "webhooks add to new pods",
     scheduling.BudgetRecounted: "a budget's status is not what its pods say",

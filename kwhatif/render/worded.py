@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.deschedule import worded_cycle
+from kwhatif.render.stand_ins import with_own_names
 from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditRow
@@ -117,10 +118,10 @@ draw_in_notebooks(_framed)
 
 
 def worded(report: Report) -> Report:
-    """The report with every caveat, workload, replacement, story and scenario in words."""
+    """The report with every caveat, workload, replacement, story and scenario in words, and custom resources named."""
     details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
     policy = report.policy
-    return replace(
+    complete = replace(
         report,
         caveats=sentences(details),
         caveat_details=details,
@@ -134,6 +135,7 @@ def worded(report: Report) -> Report:
         scenarios=tuple(map(_scenario, report.scenarios)),
         audit=None if report.audit is None else _audit(report.audit),
     )
+    return with_own_names(complete)
 
 
 def _cycle(row: DescheduleRow) -> DescheduleRow:

@@ -19,7 +19,7 @@ from kwhatif.report.clusters import CompareRow
 from kwhatif.report.decision import Decision, QueuedRow, WorkloadRow
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.frames import frame, main_part, rows_of
-from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
+from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, StandInRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
@@ -76,6 +76,8 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     #: Of the command `who-fits`.
     who_fits: WhoFitsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
+    #: The custom resources that rows name, and what they are judged as.
+    stand_ins: tuple[StandInRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None
     #: Of `drain --each` and `outage --each`, the worst first.

@@ -67,3 +67,12 @@ class ProblemRow(Row):
     field: str = ""
     hint: str = ""
     source: SourceRow | None = None
+
+
+class StandInRow(Row):
+    """A custom resource, and the object of Kubernetes' own that it is judged as; rows name the custom resource."""
+
+    #: Such as `Rollout shop/web`.
+    object: str
+    #: Such as `Deployment shop/web`.
+    judged_as: str

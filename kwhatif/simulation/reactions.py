@@ -58,6 +58,8 @@ class Reactions:
         self._watching: dict[type, list[int]] = {}
         #: By controller: the keys to sync, each with the event that caused it.
         self._due: list[dict[str, int | None]] = [{} for _ in controllers]
+        #: The numbers of all controllers but those of these names.
+        self._others: dict[tuple[str, ...], Sequence[int]] = {}
         self._timers: Agenda[_Timer] = Agenda()
         #: When each key is to be synced again.
         self._again: dict[tuple[int, str], float] = {}
@@ -221,11 +223,9 @@ class Reactions:
         Raises:
             LivelockError: they never settle.
         """
-        if not any(self._due):
-            return
-        numbers = [number for number, one in enumerate(self._controllers) if one.name not in without]
+        numbers = self._numbers(tuple(without))
         rounds = 0
-        while any(self._due[number] for number in numbers):
+        while any(map(self._due.__getitem__, numbers)):
             rounds += 1
             if rounds > self._most_rounds():
                 names = {f"{self._controllers[number].name} {key}" for number in numbers for key in self._due[number]}
@@ -234,6 +234,14 @@ class Reactions:
                 due = self._due[number]
                 for key in sorted(due, key=_in_order):
                     self._sync(number, key, due.pop(key))
+
+    def _numbers(self, without: tuple[str, ...]) -> Sequence[int]:
+        """The numbers of the controllers that have other names: asked for after each attempt of the scheduler."""
+        known = self._others.get(without)
+        if known is None:
+            found = [number for number, one in enumerate(self._controllers) if one.name not in without]
+            known = self._others[without] = found
+        return known
 
     def _most_rounds(self) -> int:
         return 10 * len(self._world.state.pods) + 10_000

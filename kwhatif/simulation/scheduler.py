@@ -158,7 +158,7 @@ class Scheduler:
         parts = queue.active.queue, queue.backoff.pod_backoff
         if self._preemptions and not any(map(len, parts)):
             self._preempt_now()
-        return {info.uid for part in parts for info in part.entities()}
+        return {info.uid for part in parts for info in part}
 
     def next_flush(self) -> float | None:
         """When pods whose attempt ended with an error are retried; None if never, or if it changes nothing."""

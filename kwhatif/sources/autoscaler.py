@@ -17,8 +17,8 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.policy.names import did_you_mean
+from kwhatif.sources.decoding.config_file import read_config, read_data
 from kwhatif.sources.decoding.lenient import reader
-from kwhatif.sources.scheduler.config import read_config, read_data
 from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.sources.validation.objects import STORED
 

@@ -15,7 +15,7 @@ from kwhatif.kube.model.meta import FrozenMeta
 from kwhatif.report.audit import AcceptedRow, AuditRow, BaselineRow
 from kwhatif.report.row import API_VERSION
 from kwhatif.scheduler.configuration.strict import problems, without_nulls
-from kwhatif.sources.scheduler.config import read_config
+from kwhatif.sources.decoding.config_file import read_config
 
 KIND = "AuditBaseline"
 

@@ -14,7 +14,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.sources.scheduler.config import ConfigFile, read_config
+from kwhatif.sources.decoding.config_file import ConfigFile, read_config
 from kwhatif.sources.text.files import GivenText
 
 

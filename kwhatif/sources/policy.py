@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from kwhatif.errors import InputError
 from kwhatif.policy.build import Rulebook, build_rulebook
-from kwhatif.sources.scheduler.config import read_config
+from kwhatif.sources.decoding.config_file import read_config
 from kwhatif.sources.text.files import exists
 
 NAMES = ("kwhatif.yaml", ".kwhatif.yaml")

@@ -7,13 +7,16 @@ the steps before the fork.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
-#: The most steps that are kept, because each keeps its objects in memory; a cache that is older must be rebuilt.
+#: At least so many steps are kept, and at most twice as many, because each keeps its objects in memory; a cache that is
+#: older must be rebuilt.
 _KEPT = 4096
 
 
@@ -39,7 +42,7 @@ Reference = tuple[type, str]
 class Touched:
     """What some changes affected."""
 
-    __slots__ = ("added_nodes", "changed_nodes", "moves", "nodes", "objects", "rearranged")
+    __slots__ = ("_by_namespace", "_net", "added_nodes", "changed_nodes", "moves", "nodes", "objects", "rearranged")
 
     def __init__(self) -> None:
         #: Names of the nodes that were added, removed or changed, or whose pods or nominated pods were.
@@ -54,24 +57,61 @@ class Touched:
         self.added_nodes: list[str] = []
         #: Whether a node was removed, came with pods or changed its zone, or the nodes were sorted.
         self.rearranged = False
+        self._net: Sequence[Move] | None = None
+        self._by_namespace: dict[str, list[Move]] | None = None
 
     @property
     def reordered(self) -> bool:
         """Whether the order of the nodes may differ."""
         return self.rearranged or bool(self.added_nodes)
 
-    def add(self, later: Touched) -> None:
-        """Append what later changes affected."""
-        self.nodes |= later.nodes
-        self.objects += later.objects
-        self.moves += later.moves
-        self.changed_nodes += later.changed_nodes
-        self.added_nodes += later.added_nodes
-        self.rearranged |= later.rearranged
+    @classmethod
+    def together(cls, steps: Sequence[Touched]) -> Touched:
+        """What all these changes affected, in order; it is not changed any more."""
+        found = cls()
+        found.nodes = set().union(*[each.nodes for each in steps])
+        found.objects = list(chain.from_iterable([each.objects for each in steps]))
+        found.moves = list(chain.from_iterable([each.moves for each in steps]))
+        found.changed_nodes = list(chain.from_iterable([each.changed_nodes for each in steps]))
+        found.added_nodes = list(chain.from_iterable([each.added_nodes for each in steps]))
+        found.rearranged = any([each.rearranged for each in steps])  # noqa: C419 - a generator takes twice as long
+        return found
+
+    # For those that only count pods: pods that came and left again, such as each status of a pod but the last, are
+    # neither. The changes must be over.
+
+    @property
+    def net_moves(self) -> Sequence[Move]:
+        """The moves without pods that came to a node and left it again."""
+        if self._net is None:
+            self._net = _net(self.moves)
+        return self._net
+
+    def net_moves_in(self, namespace: str) -> Sequence[Move]:
+        """Those of pods of the namespace."""
+        if self._by_namespace is None:
+            self._by_namespace = {}
+            for move in self.net_moves:
+                self._by_namespace.setdefault(move.pod.namespace, []).append(move)
+        return self._by_namespace.get(namespace, ())
+
+
+def _net(moves: Sequence[Move]) -> Sequence[Move]:
+    if len(moves) < 2:
+        return moves
+    came: dict[tuple[PodInfo, str], int] = {}
+    left_again: set[int] = set()
+    for number, move in enumerate(moves):
+        place = move.pod, move.node
+        if move.amount > 0:
+            came[place] = number
+        elif (since := came.pop(place, None)) is not None:
+            left_again |= {since, number}
+    return [move for number, move in enumerate(moves) if number not in left_again] if left_again else moves
 
 
 class Step(NamedTuple):
-    """One `State.apply`, linked to all steps before it."""
+    """One `State.apply`, linked to those before it in its part of a history."""
 
     #: The state's generation before the step.
     generation: int
@@ -80,24 +120,27 @@ class Step(NamedTuple):
     length: int
 
 
-def record(generation: int, touched: Touched, before: Step | None) -> Step:
-    """Add a step to a history; when it gets too long, the oldest steps are dropped."""
-    if before is None or before.length >= _KEPT:
-        return Step(generation, touched, None, 1)
-    return Step(generation, touched, before, before.length + 1)
+class History(NamedTuple):
+    """The last steps, each part by its last one: when the newer part is full it becomes the older one, which goes."""
 
+    newer: Step | None = None
+    older: Step | None = None
 
-def since(generation: int, step: Step | None) -> Touched | None:
-    """What changed since that generation, up to the step; None: not known any more."""
-    steps: list[Touched] = []
-    while step is not None and step.generation >= generation:
-        steps.append(step.touched)
-        if step.generation == generation:
-            if len(steps) == 1:
-                return step.touched
-            together = Touched()
-            for touched in reversed(steps):
-                together.add(touched)
-            return together
-        step = step.before
-    return None
+    def with_step(self, generation: int, touched: Touched) -> History:
+        """The history with one more step, made at that generation."""
+        last = self.newer
+        if last is None or last.length >= _KEPT:
+            return History(Step(generation, touched, None, 1), last)
+        return History(Step(generation, touched, last, last.length + 1), self.older)
+
+    def since(self, generation: int) -> Touched | None:
+        """What changed since that generation; None: not known any more."""
+        steps: list[Touched] = []
+        for part in self:
+            step = part
+            while step is not None and step.generation >= generation:
+                steps.append(step.touched)
+                if step.generation == generation:
+                    return steps[0] if len(steps) == 1 else Touched.together(steps[::-1])
+                step = step.before
+        return None

@@ -28,6 +28,8 @@ class PodInfo:
         self.pod = pod
         #: `namespace/name`.
         self.key = f"{meta.namespace}/{meta.name}"
+        #: The pod's UID; for a hand-written pod without one, its key.
+        self.uid = meta.uid or self.key
         self.namespace = meta.namespace
         self.labels = meta.labels
         self.priority = pod.spec.priority or 0
@@ -50,11 +52,6 @@ class PodInfo:
     def name(self) -> str:
         """The pod's name."""
         return self.pod.metadata.name
-
-    @property
-    def uid(self) -> str:
-        """The pod's UID; for a hand-written pod without one, its key."""
-        return self.pod.metadata.uid or self.key
 
     @property
     def terminating(self) -> bool:

@@ -16,7 +16,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_g
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_orphaned
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Sort, Upsert
-from kwhatif.state.history import Step, Touched, record, since
+from kwhatif.state.history import History, Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.nodes import ImageStates, Nodes
 from kwhatif.state.pod_index import PodIndex
@@ -66,7 +66,7 @@ class State:
         self.cluster: Cluster = StateObjects(cluster)
         #: Changes with every `apply`.
         self.generation = next_generation()
-        self._history: Step | None = None
+        self._history = History()
         #: What `since` has said, and at which generation: many caches ask the same.
         self._answers: tuple[int, dict[int, Touched | None]] = 0, {}
         self._nodes = Nodes(cluster.all(Node))
@@ -175,7 +175,7 @@ class State:
 
     def forget_history(self) -> None:
         """Let go of what was done, and of all that it was about: caches of this state start again."""
-        self._history, self._answers = None, (0, {})
+        self._history, self._answers = History(), (0, {})
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class State:
             KeyError: a pod to be bound, evicted or nominated does not exist, or is not in the required place.
         """
         touched = Touched()
-        self._history = record(self.generation, touched, self._history)
+        self._history = self._history.with_step(self.generation, touched)
         self.generation = next_generation()
         try:
             for change in changes:
@@ -205,7 +205,7 @@ class State:
             self._answers = self.generation, {}
         known = self._answers[1]
         if generation not in known:
-            known[generation] = since(generation, self._history)
+            known[generation] = self._history.since(generation)
         return known[generation]
 
     def _upsert(self, change: Upsert, touched: Touched) -> None:
@@ -282,7 +282,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_history": None, "_answers": (0, {})}
+        return self.__dict__ | {"_history": History(), "_answers": (0, {})}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -81,9 +81,9 @@ def _pending(finding: AuditFindingRow) -> str:
     row = finding.worst
     if row.cause == "loop":
         return f"{some(row.about)} evict each other without end{_if(finding)}"
-    if row.cause in ("tolerates", "toleration-unknown"):
-        return f"{_pods(finding)} stay on the lost node if {_when(finding)}{_why(finding)}"
     stay = "stays" if row.pods == 1 and len(finding.subjects) == 1 else "stay"
+    if row.cause in ("tolerates", "toleration-unknown"):
+        return f"{_pods(finding)} {stay} on the lost node if {_when(finding)}{_why(finding)}"
     now = " now" if row.probe == "pending" else ""
     return f"{_pods(finding)} {stay} pending{now}{_if(finding)}{_why(finding)}"
 

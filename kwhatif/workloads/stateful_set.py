@@ -26,6 +26,9 @@ from kwhatif.workloads.template import content_of, pod_of
 NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 REVISION_LABEL = "controller-revision-hash"
 PARALLEL = "Parallel"
+#: On a claim template, how its claims are called where that is not `TEMPLATE-POD`: controllers of custom resources have
+#: ways of their own.
+CLAIM_NAME = "kwhatif.dev/claim-name"
 
 
 def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
@@ -99,8 +102,14 @@ def numbered_pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: 
 
 
 def _claim_volume(template: ClaimTemplate, pod: str) -> Volume:
-    name = template.metadata.name
-    return Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=f"{name}-{pod}"))
+    source = ClaimVolumeSource(claim_name=_claim_name(template, pod))
+    return Volume(name=template.metadata.name, persistent_volume_claim=source)
+
+
+def _claim_name(template: ClaimTemplate, pod: str) -> str:
+    """The name of the claim of that pod."""
+    pattern = template.metadata.annotations.get(CLAIM_NAME, f"{template.metadata.name}-{{pod}}")
+    return pattern.replace("{pod}", pod)
 
 
 def claims_of(stateful_set: StatefulSet, pod: str) -> Iterator[PersistentVolumeClaim]:
@@ -108,7 +117,7 @@ def claims_of(stateful_set: StatefulSet, pod: str) -> Iterator[PersistentVolumeC
     selector = stateful_set.spec.selector
     for template in stateful_set.spec.volume_claim_templates:
         meta = AnnotatedMeta(
-            name=f"{template.metadata.name}-{pod}",
+            name=_claim_name(template, pod),
             namespace=stateful_set.metadata.namespace,
             labels={**template.metadata.labels, **(selector.match_labels if selector else {})},
             annotations=template.metadata.annotations,

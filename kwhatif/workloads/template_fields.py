@@ -22,6 +22,7 @@ ADDED_LABELS = frozenset(
         "controller-uid",
         "job-name",
         "pod-template-hash",
+        "rollouts-pod-template-hash",
     }
 )
 #: By which fields the entries of a list are known (`patchMergeKey`, `x-kubernetes-list-map-keys` in the API's types).

@@ -140,7 +140,7 @@ def test_what_is_offered(demo: kwhatif.Session) -> None:
 #: What options are about that no tool has: the cluster, the scheduler, who plays, how it is printed.
 SETTLED = """
 from at kubeconfig context as as_group request_timeout strict verbose scheduler_config call_extenders plugin
-kubernetes_version feature_gates treat_as_gang jobs dask resume output fail_on color quiet report filename for
+kubernetes_version feature_gates treat_as_gang workload_kinds jobs dask resume output fail_on color quiet report filename for
 """.split()
 
 

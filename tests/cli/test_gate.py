@@ -62,7 +62,14 @@ def test_manifests_may_be_files_directories_globs_and_standard_input_at_once() -
     chart = (FIXTURES / "charts" / "ingress-nginx.yaml").read_text()
     named = rows(f"{FIXTURES}/custom.yaml {FIXTURES}/updates '{MANIFESTS}/w*.yaml' -", chart)
     # The Jobs are hooks of Helm: one runs before everything else, the other after it.
-    assert [name.partition(" ")[0] for name in named] == ["Job", "Deployment", "Deployment", "Deployment", "Job"]
+    assert [name.partition(" ")[0] for name in named] == [
+        "Job",
+        "Rollout",
+        "Deployment",
+        "Deployment",
+        "Deployment",
+        "Job",
+    ]
 
 
 LIST = """
@@ -217,12 +224,12 @@ def test_the_policies_here_are_valid_by_the_schema_that_is_shipped() -> None:
 
 
 def test_missing_information_fails_a_strict_gate_with_its_reports(tmp_path: Path) -> None:
-    ran = gate(f"{FIXTURES}/custom.yaml --strict --report github={tmp_path}/out")
+    ran = gate(f"{FIXTURES}/widget.yaml --strict --report github={tmp_path}/out")
     assert (ran.code, ran.stderr) == (1, "")
     assert (
-        (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats/unjudged-kind::Rollout shop/search")
+        (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats/unjudged-kind::Widget shop/search")
     )
-    assert gate(f"{FIXTURES}/custom.yaml").code == 0
+    assert gate(f"{FIXTURES}/widget.yaml").code == 0
 
 
 def test_what_the_dump_lacks_fails_a_strict_gate_too() -> None:

@@ -122,7 +122,7 @@ COMMANDS = {
         for output in ("wide", "markdown")
     },
     "gate-custom": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.template",
-    "gate-strict": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --strict",
+    "gate-strict": f"kwhatif gate fixtures/gate/widget.yaml {FROM} --strict",
     "gate-markdown": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o markdown",
     "gate-wrong-policy": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --policy fixtures/gate/wrong-policy.yaml",
     "gate-wrong-path": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.pod",

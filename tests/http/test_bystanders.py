@@ -21,7 +21,11 @@ from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI, answer, recorded
 
 #: Kinds that a dump is looked through for, and a live cluster is not asked for.
-NOT_ASKED = {"Lease", "ConfigMap"}
+NOT_ASKED = {
+    "Lease",
+    "ConfigMap",
+    "PodGroup",
+}  # the groups of other schedulers: for them everyone's role would be wider
 #: Pages of Events, here.
 MOST = 4
 ADMISSION = "/apis/admissionregistration.k8s.io"

@@ -42,12 +42,6 @@ class Choice(msgspec.Struct, frozen=True):
     unpriced: tuple[str, ...] = ()
 
 
-class Prices(msgspec.Struct, frozen=True):
-    """How many nodes the cluster has, by which the price expander prefers smaller or larger ones."""
-
-    nodes: int
-
-
 def choose(expanders: Sequence[str], options: Sequence[Option], nodes: int) -> Choice:
     """Ask one expander after another until one option is left (`expander/factory/chain.go`).
 

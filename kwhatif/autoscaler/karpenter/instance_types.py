@@ -103,11 +103,6 @@ class InstanceType:
         """The offerings that can be had."""
         return tuple(each for each in self.offerings if each.available)
 
-    @cached_property
-    def is_overdrawn(self) -> bool:
-        """Whether the overhead is larger than the machine: no pod fits."""
-        return any(amount < 0 for amount in self.allocatable.values())
-
     def offered(self, requirements: Requirements, undefined: frozenset[str]) -> list[Offering]:
         """The offerings that can be had and meet the requirements."""
         return [each for each in self.available if requirements.objection(each.requirements, undefined) is None]

@@ -19,7 +19,7 @@ _ENTRIES = 50
 _TEXT = 2_000
 #: Lists that a message names as shortened; of the others it says how many there are.
 _NAMED = 20
-#: So many reports are kept, the latest, and of these so many that they have no more bytes than this.
+#: How many reports are kept, the latest, and how many bytes all of them may have.
 _KEPT, _MOST_BYTES = 32, 64 << 20
 SCHEME = "kwhatif"
 INVENTORY = f"{SCHEME}://inventory"

@@ -8,7 +8,7 @@ can check by this number alone whether it is still valid, on any fork.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
@@ -102,6 +102,8 @@ class Cluster:
         self._generations: dict[type | tuple[type, str], int] = {}
         #: The values of `derived`, by the function that builds them.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
+        #: By kind, which of these keep up with its objects; found when one changes.
+        self._following: dict[type, Sequence[Callable[[Cluster], Any]]] = {}
         #: Values derived from the objects that all forks started from, up to this generation; forks share them.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
@@ -200,13 +202,21 @@ class Cluster:
     def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         was = self._generations.get(kind, 0)
         self._generations[kind] = now = next_generation()
-        for build, (kinds, generations, value) in self._derived.items() if self._derived else ():
-            if kind not in kinds or not hasattr(value, "updated"):
-                continue
+        for build in self._followers(kind) if self._derived else ():
+            kinds, generations, value = self._derived[build]
             place = kinds.index(kind)
             if generations[place] == was and (after_all := value.updated(before, after)) is not None:
                 since = (*generations[:place], now, *generations[place + 1 :])
                 self._derived[build] = _Derived(kinds, since, after_all)
+
+    def _followers(self, kind: type) -> Sequence[Callable[[Cluster], Any]]:
+        """What is derived of the kind and kept up with it."""
+        known = self._following.get(kind)
+        if known is None:
+            derived = self._derived.items()
+            known = [build for build, found in derived if kind in found.kinds and hasattr(found.value, "updated")]
+            self._following[kind] = known
+        return known
 
     def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
         """The result of `build` for this cluster, cached as long as the generations of `kinds` do not change.
@@ -221,6 +231,8 @@ class Cluster:
                 remembered = _Derived(kinds, generations, build(self))
                 if max(generations, default=0) <= self._origin:
                     self._of_origin[build] = remembered
+            if build not in self._derived:
+                self._following = {}
             self._derived[build] = remembered
             self._asked[build] = kinds
         return cast("V", remembered.value)
@@ -228,6 +240,7 @@ class Cluster:
     def forget_derived(self, kind: type) -> None:
         """Drop what is derived of that kind: for a fork in which many such objects change, and few ask for it."""
         self._derived = {build: found for build, found in self._derived.items() if kind not in found.kinds}
+        self._following = {}
 
     def derive_all(self) -> None:
         """Derive here what any fork of this collection has asked for, so that later forks share it."""
@@ -242,7 +255,7 @@ class Cluster:
         for build, found in self._of_origin.items():
             if found.generations == tuple([self._generations.get(kind, 0) for kind in found.kinds]):
                 self._derived[build] = found
-        self._of_origin, self._origin = {}, next_generation()
+        self._of_origin, self._origin, self._following = {}, next_generation(), {}
 
     # --- the whole collection ------------------------------------------------------------------------
 
@@ -268,7 +281,7 @@ class Cluster:
     def _fork_into(self, other: Cluster) -> None:
         other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
         other._generations = self._generations.copy()
-        other._derived = self._derived.copy()
+        other._derived, other._following = self._derived.copy(), {}
         other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
         other.unread = self.unread.copy()
         other.listed, other.made_up, other.gone_nodes = self.listed, self.made_up, self.gone_nodes
@@ -289,7 +302,7 @@ class Cluster:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out derived values: another process derives them again."""
-        return self.__dict__ | {"_derived": {}, "_of_origin": {}, "_asked": {}}
+        return self.__dict__ | {"_derived": {}, "_following": {}, "_of_origin": {}, "_asked": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -140,6 +140,13 @@ SHORT_NAMES = {
 }
 
 
+#: Custom kinds of which each object is played as one of a kind of Kubernetes' own: it is found by its own name, too.
+_PLAYED_AS: Mapping[type[ApiObject], str] = {
+    Deployment: "rollout rollouts rollout.argoproj.io cloneset clonesets cloneset.apps.kruise.io",
+    StatefulSet: "cluster clusters cluster.postgresql.cnpg.io statefulset.apps.kruise.io",
+}
+
+
 def _by_word() -> Mapping[str, Resource]:
     found: dict[str, Resource] = {}
     for resource in RESOURCES.values():
@@ -147,7 +154,8 @@ def _by_word() -> Mapping[str, Resource]:
             found[word] = resource
             if resource.group:
                 found[f"{word}.{resource.group}"] = found[f"{word}.{resource.version}.{resource.group}"] = resource
-    return found | {short: found[kind.lower()] for short, kind in SHORT_NAMES.items()}
+    short = {short: found[kind.lower()] for short, kind in SHORT_NAMES.items()}
+    return found | short | {word: RESOURCES[type_] for type_, words in _PLAYED_AS.items() for word in words.split()}
 
 
 #: Kinds by every name that kubectl has for them, in lower case: singular, plural, short, or followed by the group.

@@ -72,6 +72,16 @@ class LastApplied(Model):
     given: str = ""
 
 
+class CustomResourceRef(Model):
+    """The custom resource that an object stands for here: a `CloneSet` is played as a Deployment."""
+
+    kind: str = ""
+    group: str = ""
+    name: str = ""
+    #: Whether the input lacks it: what stands for it was made up of its pods.
+    inferred: bool = False
+
+
 class ObjectMeta(Model):
     """The metadata that scheduling reads; annotations only where a rule reads them (`AnnotatedMeta`)."""
 
@@ -87,6 +97,8 @@ class ObjectMeta(Model):
     owner_references: tuple[OwnerReference, ...] = ()
     #: None: not known.
     applied: LastApplied | None = msgspec.field(name="kwhatif.dev/applied", default=None)
+    #: None: it is what it says it is.
+    stands_for: CustomResourceRef | None = msgspec.field(name="kwhatif.dev/stands-for", default=None)
 
 
 class ApiObject(Model, tag_field="kind", tag=True):

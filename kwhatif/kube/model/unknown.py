@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.policy import PriorityClass
 
@@ -19,9 +19,14 @@ def lacks(kind: type, cluster: Cluster) -> bool:
     """
     if kind.__name__ in cluster.made_up:
         return True
-    if any(read_classes(cluster)) if kind is PriorityClass else cluster.all(kind):
+    if any(read_classes(cluster)) if kind is PriorityClass else any(map(_is_itself, cluster.all(kind).values())):
         return False
     return kind.__name__ in cluster.unread or not (cluster.is_whole or kind.__name__ in cluster.listed)
+
+
+def _is_itself(obj: KubernetesObject) -> bool:
+    """Whether it does not stand for a custom resource."""
+    return obj.metadata.stands_for is None
 
 
 def read_classes(cluster: Cluster) -> Iterator[PriorityClass]:

@@ -52,11 +52,12 @@ _CRITICAL = SYSTEM_PRIORITY_CLASSES["system-cluster-critical"]
 def level_of(row: HarmRow) -> AuditLevel:
     """The level of one harm.
 
-    Pods of negative priority are there to make way. A zone is lost less often than a node, and what an autoscaler may
-    still mend is not certain: both are medium at most, unless a service is lost.
+    Pods of negative priority are there to make way, and what only follows from a gap in the input need not be so: any
+    API server writes into pods for how long they tolerate the loss of their node. A zone is lost less often than a
+    node, and what an autoscaler may still mend is not certain: both are medium at most, unless a service is lost.
     """
     level = ORDER[row.harm]
-    if row.priority < 0:
+    if row.priority < 0 or row.cause == "toleration-unknown":
         return "low"
     if level == "high" and row.harm != "service-lost" and (row.probe == "zone" or row.autoscaled):
         return "medium"

@@ -15,6 +15,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.placing.described import Explain
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.stand_ins import stand_in_rows
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
@@ -114,5 +115,6 @@ class Answer(msgspec.Struct, kw_only=True):
             queued_before=tuple(map(queued_row, self.earlier)),
             problems=tuple(self.problems),
             pod_groups=self.groups,
+            stand_ins=stand_in_rows(session.cluster, self.cluster),
         )
         return report if self.growth is None else session.with_growth(report, self.growth)

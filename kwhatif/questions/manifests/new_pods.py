@@ -159,6 +159,10 @@ class Planner:
         if known is not None and (smaller := capped(known, most)) is not known:
             self.state.apply(Upsert(smaller))
         few = capped(workload, most)
+        if few is not workload and not isinstance(workload, Pod):
+            denied = check_workload(workload, self.state.cluster)
+            if denied is not None:  # of the number that is asked for, not of the few
+                return WorkloadUpdate("changed", denied=denied)
         update = restart(few, self.state.cluster) if restarted else self._known(new._replace(object=few))
         if isinstance(update.caveat, ReplicasKept):
             update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, Remove, Update
@@ -235,7 +236,11 @@ def run_once(cron_job: CronJob, world: World) -> None:
 
 def apply_workload(merged: Any, world: World) -> None:
     """Store the workload, merged with the existing one."""
-    made = obj = default_object(capped(merged, world.limits.most))
+    few = capped(merged, world.limits.most)
+    if few is not merged and (denied := check_workload(merged, world.state.cluster)) is not None:
+        world.refuse(merged, denied)  # of the number that is asked for, not of the few
+        return
+    made = obj = default_object(few)
     known = world.state.cluster.get(type(obj), key_of(obj))
     if known is None:
         made = with_made_up_uid(made)

@@ -32,7 +32,7 @@ from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityC
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.kube.model.unknown import lacks, lacks_node
-from kwhatif.kube.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
+from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.state.state import State
 from kwhatif.workloads.inferred.owners import Inferred
@@ -89,9 +89,11 @@ def nodes_not_in_input(state: State) -> Iterator[Caveat]:
 
 def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
     """What was made up of pods, since the input lacks it, or it could not be read."""
-    if inferred.sets:
-        names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
-        yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(names)))
+    names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
+    # The controller of a custom resource makes no ReplicaSets: none is lacking.
+    real = {name for name in names if (known := cluster.get(Deployment, name)) is None or not known.metadata.stands_for}
+    if real:
+        yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(real)))
     reasons: dict[str, list[type]] = {}
     for kind in inferred.owners:
         reasons.setdefault(cluster.unread.get(kind.__name__, ""), []).append(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,6 +29,7 @@ from kwhatif.kube.model.unknown import lacks
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.session.stand_ins import stand_in_rows
 from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
@@ -178,6 +180,8 @@ class Session:
         self._sources = tuple(sources)
         #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
         self.treats_as_gangs = False
+        #: Custom kinds of which pods are made, in manifests too; None: the built-in ones (`sources.workload_kinds`).
+        self.workload_kinds: Any = None
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
@@ -348,6 +352,7 @@ class Session:
             changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
             caveat_details=merged(without_modelled(caveats, self.cluster) if groups else caveats),
             decisions=tuple(decisions),
+            stand_ins=stand_in_rows(self.cluster),
         )
 
     def _going_on(self, row: EditRow) -> EditRow:

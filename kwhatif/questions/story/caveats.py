@@ -37,6 +37,7 @@ from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
+from kwhatif.questions.session.stand_ins import played_as
 from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
@@ -101,6 +102,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     yield from _missed(world)
     yield from _autoscalers(engine)
     yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
+    yield from played_as(cluster, filter(None, (gone.owner for gone in world.history.gone.values())))
     yield from _left_out(
         {
             "adoption": _orphans(world),

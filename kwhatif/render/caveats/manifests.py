@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from kwhatif.kube.model.caveat import manifests
+from kwhatif.sources.decoding.workload_kinds import built_in
 from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import listed, plural, some
 
@@ -14,7 +15,7 @@ _MOST_KINDS = 5
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
 
-def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
+def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
     """What is left out, or was assumed."""
     match caveat:
         case manifests.NothingJudged():
@@ -46,9 +47,21 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901, PLR0911 -
             return f"{where}: {problem}" + (f" ({hint})" if hint else "")
         case manifests.CustomKind(kinds=kinds):
             return _custom_kinds(kinds)
+        case manifests.CustomKindPlayed():
+            return _played(caveat)
         case manifests.HelmHooks():
             return _helm_hooks(caveat)
     assert_never(caveat)
+
+
+def _played(caveat: manifests.CustomKindPlayed) -> str:
+    are = "is" if len(caveat.objects) == 1 else "are"
+    note = next((entry.note for entry in built_in().of(caveat.group, caveat.kind) if entry.note), "")
+    article = "a Job" if caveat.like == "Job" else f"a {caveat.like}"
+    made_up = ""
+    if caveat.inferred:
+        made_up = f"; the input lacks {some(caveat.inferred)}, made up of pods with as many replicas"
+    return f"{some(caveat.objects)} {are} judged as {article}: {note or 'so the file of workload kinds says'}{made_up}"
 
 
 def _not_asked(caveat: manifests.AdmissionNotAsked) -> str:

@@ -30,7 +30,13 @@ from kwhatif.scheduler.batch.signature import Signature
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.guard import GuardedPlugin
-from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, apply_node_change, apply_pod_change
+from kwhatif.scheduler.framework.incremental import (
+    Incremental,
+    NormalizesByRange,
+    apply_node_change,
+    apply_pod_change,
+    namespace_of,
+)
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.scheduler.framework.scoring import Scores, score_nodes
 from kwhatif.scheduler.framework.status import Code
@@ -86,9 +92,11 @@ def _is_mild(before: Node, after: Node) -> bool:
 
 def _only_own_claims(touched: Touched, state: State) -> bool:
     """Whether claims changed only because pods that use them were added: otherwise other volumes may differ."""
+    claims = [key for kind, key in touched.objects if kind is PersistentVolumeClaim]
+    if not claims:
+        return True
     came = (pod for pod, _, amount in touched.moves if amount > 0)
     used = Counter(f"{pod.namespace}/{name}" for pod in came for name in pod.claim_names)
-    claims = (key for kind, key in touched.objects if kind is PersistentVolumeClaim)
     return all(state.users_of(key) <= used[key] for key in claims)
 
 
@@ -225,12 +233,13 @@ class Batch:
         for before, after in touched.changed_nodes:
             if not all(apply_node_change(follower, before, after) for follower in followers):
                 return None
-        for pod, node_name, amount in touched.moves:
-            if amount > 0 and any(concerns(pod) for concerns in self._cycle.skipped_until):
-                return None
-            node = node_of(state, node_name)
-            for follower in followers:
-                domains = apply_pod_change(follower, pod, node, amount)
+        came = [move.pod for move in touched.net_moves if move.amount > 0]
+        if any(any(map(concerns, came)) for concerns in self._cycle.skipped_until):
+            return None
+        for follower in followers:
+            namespace = namespace_of(follower)
+            for pod, node_name, amount in touched.net_moves if namespace is None else touched.net_moves_in(namespace):
+                domains = apply_pod_change(follower, pod, node_of(state, node_name), amount)
                 if domains is None:
                     return None
                 for key, value in domains:

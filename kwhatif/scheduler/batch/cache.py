@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,6 +30,8 @@ from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.signers import PodSignature, sign_pod, signs_any_pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+K = TypeVar("K")
 
 
 class ScoredNode(NamedTuple):
@@ -150,22 +152,28 @@ class Cycles:
         return self.number
 
 
-class _Errors:
-    """Attempts that ended with an error. While only pending pods change, the next attempt ends with the same error."""
+class _Lasting(Generic[K]):
+    """Results that are the same as long as only pods change that wait for a node."""
 
     def __init__(self) -> None:
         self._generation = 0
-        #: By UID.
-        self._known: dict[str, ScheduleResult] = {}
+        self._known: dict[K, ScheduleResult] = {}
 
-    def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
-        """The result of the pod's next attempt, if known."""
+    def _find(self, key: K, state: State) -> ScheduleResult | None:
         if self._generation != state.generation:
             touched = state.since(self._generation)
             self._generation = state.generation
             if touched is None or touched.nodes or any(kind is not Pod for kind, _ in touched.objects):
                 self._known.clear()
-        known = self._known.get(pod.uid)
+        return self._known.get(key)
+
+
+class _Errors(_Lasting[str]):
+    """Attempts that ended with an error, by UID: the next attempt ends with the same error."""
+
+    def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
+        """The result of the pod's next attempt, if known."""
+        known = self._find(pod.uid, state)
         if known is None or _unconditional(known.pod.pod) != _unconditional(pod.pod):
             return None
         return known
@@ -175,23 +183,15 @@ class _Errors:
         self._known[result.pod.uid] = replace(result, whole=None)
 
 
-class _Unplaced:
-    """Attempts that found no node: as long as nothing changes, the next pod of the same template finds none either.
+class _Unplaced(_Lasting[bytes]):
+    """Attempts that found no node: the next pod of the same template finds none either.
 
     So the pods of a workload that waits need not be signed one by one.
     """
 
-    def __init__(self) -> None:
-        self._generation = 0
-        self._known: dict[bytes, ScheduleResult] = {}
-
     def of(self, template: bytes, state: State) -> ScheduleResult | None:
         """The result for another pod of the template, if known."""
-        if self._generation != state.generation:
-            self._known.clear()
-            self._generation = state.generation
-            return None
-        return self._known.get(template)
+        return self._find(template, state)
 
     def keep(self, template: bytes, result: ScheduleResult, state: State) -> None:
         """Store the result of a pod that is not nominated."""
@@ -273,13 +273,13 @@ class BatchCache:
         state, opportunistic = self._state, self._opportunistic
         if not self._knows_templates or pod.pod.status.nominated_node_name or is_reference():
             template = b""
+        gated = held_back(self._profile, pod, state)
+        if gated is not None:
+            return gated_result(pod, gated)
         known = self._unplaced.of(template, state) if template else None
         if known is not None:
             self._cycles.begin()
             return replace(known, pod=pod)
-        gated = held_back(self._profile, pod, state)
-        if gated is not None:
-            return gated_result(pod, gated)
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
         hinted = opportunistic.hint(pod, signature, state, cycle) if self._placement is None else ()

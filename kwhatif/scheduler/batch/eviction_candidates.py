@@ -63,9 +63,8 @@ class NodeClasses:
         """The class of the node."""
         return self._classes[self._key_of[name]]
 
-    def refresh(self) -> None:
-        """Update the state of the filters for each class, after pods were added or removed."""
-        shared = self._shared
+    def refresh(self, shared: Sequence[NodeFilter]) -> None:
+        """Update the state of these filters for each class, after pods were added or removed."""
         for each in list(self._classes.values()):
             if each.names:
                 each.set_state(self._state(each, shared))
@@ -73,11 +72,12 @@ class NodeClasses:
                 del self._classes[each.key]
 
     @property
-    def _shared(self) -> list[NodeFilter]:
+    def shared(self) -> Sequence[NodeFilter]:
+        """The filters that read more than a node."""
         return [plugin for _, plugin in self._cycle.filters if plugin.reads is Reads.CLUSTER]
 
     def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
-        verdicts, shared = self._cycle.verdicts, self._shared
+        verdicts, shared = self._cycle.verdicts, self.shared
         members: dict[Hashable, dict[str, Verdict]] = {}
         if not shared and verdicts:
             members[()] = verdicts
@@ -92,11 +92,12 @@ class NodeClasses:
             each.begin(self._state(each, shared), begun)
             self._key_of.update(dict.fromkeys(said, key))
 
-    def assign(self, node: NodeInfo) -> None:
-        """Put the node into its class, and drop results for it in another class."""
-        key = self._key(node, self._shared)
+    def assign(self, node: NodeInfo, shared: Sequence[NodeFilter]) -> None:
+        """Put the node into its class, and drop all results for it."""
+        key = self._key(node, shared)
         before = self._key_of[node.name]
         if before == key:
+            self._classes[key].invalidate(node.name)
             return
         self._classes[before].remove(node.name)
         after = self._classes.get(key)
@@ -244,8 +245,9 @@ class EvictionCandidates:
 
     def _elsewhere(self, result: ScheduleResult, name: str) -> ScheduleResult | None:
         """The result with evictions on another node; None if there are no victims."""
-        self._look_at(name)
-        candidate = self._classes.of(name).verdicts.candidates.get(name)
+        verdicts = self._classes.of(name).verdicts
+        self._look_at(name, verdicts)
+        candidate = verdicts.candidates.get(name)
         return None if candidate is None else self._on(result, candidate)
 
     def refuse(self, cycle: Cycle) -> ScheduleResult | None:
@@ -269,8 +271,9 @@ class EvictionCandidates:
         """The best candidate, computed again: its rank is valid, but numbers in its evidence may be outdated."""
         while tops := [top for each in self._classes if (top := each.verdicts.order.best()) is not None]:
             rank, name = min(tops)
-            self._look_at(name)
-            best = self._classes.of(name).verdicts.candidates.get(name)
+            verdicts = self._classes.of(name).verdicts
+            self._look_at(name, verdicts)
+            best = verdicts.candidates.get(name)
             if best is not None and best.rank == rank:
                 return best
         return None
@@ -286,19 +289,18 @@ class EvictionCandidates:
         before = self._budgets
         if budgets:
             self._use(self._cycle, Budgets(self._cycle.state.cluster))
+        shared = self._classes.shared
         for name in names:
             if name in self._classes:
-                self._classes.assign(node_of(self._cycle.state, name))
-                self._classes.of(name).invalidate(name)
-        has_candidates = any(each.has_candidates for each in self._classes)
-        for budget in budgets if has_candidates else ():
+                self._classes.assign(node_of(self._cycle.state, name), shared)
+        for budget in budgets if any(each.has_candidates for each in self._classes) else ():
             was, now = before.allowed[budget], self._budgets.allowed[budget]
             if was != now:
                 self._invalidate_guarded(budget, min(was, now))
-        self._classes.refresh()
+        self._classes.refresh(shared)
         for each in self._classes:
             for name in sorted(each.verdicts.outdated):
-                self._look_at(name)
+                self._look_at(name, each.verdicts)
         return sorted(name for each in self._classes for name in each.verdicts.feasible)
 
     def knows(self, budgets: Collection[str]) -> bool:
@@ -327,13 +329,13 @@ class EvictionCandidates:
             if sum(budget in self._budgets.of(other) for other in evictable) > allowed:
                 each.invalidate(name)
 
-    def _look_at(self, name: str) -> None:
-        """Evaluate the node again, and search for victims on it.
+    def _look_at(self, name: str, verdicts: ClassVerdicts) -> None:
+        """Evaluate the node again, and search for victims on it; `verdicts`: those of its class.
 
         Raises:
             CycleError: a plugin failed.
         """
-        cycle, verdicts = self._cycle, self._classes.of(name).verdicts
+        cycle = self._cycle
         node = node_of(cycle.state, name)
         objection = cycle.check(node, cycle.filters)
         found: Candidate | Verdict | None = None

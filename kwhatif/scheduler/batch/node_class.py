@@ -18,6 +18,8 @@ from kwhatif.scheduler.preemption.candidate import Candidate, Rank
 _KEPT = 4
 
 Reasons = tuple[str, ...]
+#: The plugin, and its reasons.
+Said = tuple[str, Reasons]
 
 
 class ClassVerdicts:
@@ -31,9 +33,9 @@ class ClassVerdicts:
         #: The candidates by rank.
         self.order: RankedNodes[Rank] = RankedNodes({})
         #: Why the pod does not fit, by node.
-        self.objections: Overlay[str, Verdict] = Overlay()
+        self.objections: Overlay[str, Said] = Overlay()
         #: The number of nodes by plugin and reasons.
-        self._counts = Counter[tuple[str, Reasons]]()
+        self._counts = Counter[Said]()
         #: Why evicting pods does not help, by node, if it was tried.
         self._refusals: Overlay[str, Reasons] = Overlay()
         #: The number of nodes where it does not help, by reasons.
@@ -54,8 +56,10 @@ class ClassVerdicts:
     ) -> None:
         """Record for all nodes why the pod does not fit, and the victims on some: as `record` for each of them."""
         self.outdated.clear()
-        self.objections = Overlay(dict(verdicts))
-        self._counts = Counter([(verdict.plugin, verdict.status.reasons) for verdict in verdicts.values()])
+        said = {name: _said(verdict) for name, verdict in verdicts.items()}
+        self._counts = Counter(said.values())
+        once = {each: each for each in self._counts}
+        self.objections = Overlay({name: once[each] for name, each in said.items()})
         found = {name: candidates[name] for name in verdicts if name in candidates} if candidates else {}
         self.candidates = Overlay(found)
         self.order = RankedNodes({name: candidate.rank for name, candidate in found.items()})
@@ -64,19 +68,29 @@ class ClassVerdicts:
 
     def record(self, name: str, objection: Verdict | None, found: Candidate | Verdict | None) -> None:
         """Record why the pod does not fit on the node, if it does not, and its candidate, or why there is none."""
+        said = None if objection is None else _said(objection)
+        candidate = found if isinstance(found, Candidate) else None
+        reasons = None if found is None or isinstance(found, Candidate) else found.status.reasons
+        if (
+            said is not None
+            and candidate is None
+            and (said, reasons) == (self.objections.get(name), self._refusals.get(name))
+            and name not in self.candidates
+        ):  # as mostly
+            self.outdated.discard(name)
+            return
         self._clear(name)
-        if objection is None:
+        if said is None:
             self.feasible.add(name)
         else:
-            self.objections.put(name, objection)
-            self._counts[_said(objection)] += 1
-        if isinstance(found, Candidate):
-            self.candidates.put(name, found)
-        elif found is not None:
-            reasons = found.status.reasons
+            self.objections.put(name, said)
+            self._counts[said] += 1
+        if candidate is not None:
+            self.candidates.put(name, candidate)
+        elif reasons is not None:
             self._refusals.put(name, reasons)
             self._refused[reasons] += 1
-        self.order.put(name, found.rank if isinstance(found, Candidate) else None)
+        self.order.put(name, None if candidate is None else candidate.rank)
 
     def count_reasons(self, counts: Counter[str]) -> None:
         """Add the numbers of nodes by reason."""
@@ -104,16 +118,16 @@ class ClassVerdicts:
     def _clear(self, name: str) -> None:
         self.outdated.discard(name)
         self.feasible.discard(name)
-        objection = self.objections.pop(name)
-        if objection is not None:
-            self._counts[_said(objection)] -= 1
+        said = self.objections.pop(name)
+        if said is not None:
+            self._counts[said] -= 1
         self.candidates.pop(name)
         refused = self._refusals.pop(name)
         if refused is not None:
             self._refused[refused] -= 1
 
 
-def _said(verdict: Verdict) -> tuple[str, Reasons]:
+def _said(verdict: Verdict) -> Said:
     return verdict.plugin, verdict.status.reasons
 
 

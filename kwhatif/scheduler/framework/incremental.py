@@ -111,6 +111,9 @@ class Reprieving(Signed):
 class Incremental:
     """A CLUSTER filter or scorer that tracks changes of the state, for the next pod of the same signature."""
 
+    #: The only namespace whose pods it counts; None: pods of any may matter.
+    namespace: str | None = None
+
     def fork_with(self, state: State) -> Self:
         """An independent copy for a fork of the state."""
         raise NotImplementedError
@@ -222,6 +225,11 @@ def apply_pod_change(
     if plugin.reads < Reads.CLUSTER:
         return NO_DOMAINS
     return plugin.apply_pod_change(pod, node, amount) if isinstance(plugin, Incremental) else None
+
+
+def namespace_of(plugin: NodeFilter | NodeScorer) -> str | None:
+    """The only namespace whose pods `apply_pod_change` has to be told of; None: any pod."""
+    return plugin.namespace if isinstance(plugin, Incremental) else None
 
 
 def apply_node_change(plugin: NodeFilter | NodeScorer, before: Node, after: Node) -> bool:

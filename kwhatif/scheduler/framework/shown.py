@@ -215,15 +215,11 @@ class _ShownPod(PodInfo):
             raise TypeError(f"a plugin does not change pods: {name} of {self.key}")
         super().__setattr__(name, value)
 
-    # These three are read too often for a copy.
+    # These two are read too often for a copy.
 
     @property
     def name(self) -> str:
         return self._raw.metadata.name
-
-    @property
-    def uid(self) -> str:
-        return self._raw.metadata.uid or self.key
 
     @property
     def terminating(self) -> bool:

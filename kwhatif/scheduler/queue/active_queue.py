@@ -42,6 +42,10 @@ class Heap:
     def __contains__(self, key: str) -> bool:
         return key in self._entries
 
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        """All pods and groups, in no particular order."""
+        return (info for _, _, info in self._entries.values())
+
     def get(self, key: str) -> QueuedEntity | None:
         """The pod of that key, `namespace/name`."""
         entry = self._entries.get(key)
@@ -72,11 +76,15 @@ class Heap:
 
     def pop(self) -> QueuedEntity | None:
         """Remove the first pod."""
-        info = self.peek()
-        if info is not None:
-            heappop(self._heap)
-            del self._entries[info.key]
-        return info
+        heap, entries = self._heap, self._entries
+        while heap:
+            entry = heappop(heap)
+            info = entry[2]
+            key = info.key
+            if entries.get(key) is entry:
+                del entries[key]
+                return info
+        return None
 
     def entities(self) -> Sequence[QueuedEntity]:
         """All pods and groups, in the order in which they would be popped."""

@@ -52,7 +52,7 @@ class Nominator:
         """
         self.delete(pod.uid)
         wanted = pod.pod.status.nominated_node_name if node_name is None else node_name
-        listed = self._lister(pod.key)
+        listed = self._lister(pod.key) if wanted else None
         if not wanted or listed is None or listed.spec.node_name:
             return
         self._nodes[pod.uid] = wanted

@@ -47,7 +47,15 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
     pending_plugins: set[str] = set()
     #: The PreEnqueue plugin that keeps it out of activeQ and backoffQ, "" if none does.
     gating_plugin: str = ""
+    #: `namespace/name`, the key in the parts of the queue.
+    key: str = ""
+    #: The pod's UID, the key of pods in flight and of nominations.
+    uid: str = ""
     _template: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Name it, once: it is looked up far more often."""
+        self.key, self.uid = self.pod_info.key, self.pod_info.uid
 
     def fork(self) -> QueuedPodInfo:
         """An independent record."""
@@ -59,6 +67,7 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
     def update(self, pod_info: PodInfo) -> None:
         """The pod's object has changed."""
         self.pod_info = pod_info
+        self.key, self.uid = pod_info.key, pod_info.uid
         self._template = None
 
     @property
@@ -67,16 +76,6 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
         if self._template is None:
             self._template = _template(self.pod_info.pod)
         return self._template
-
-    @property
-    def key(self) -> str:
-        """`namespace/name`, the key in the parts of the queue."""
-        return self.pod_info.key
-
-    @property
-    def uid(self) -> str:
-        """The pod's UID, the key of pods in flight and of nominations."""
-        return self.pod_info.uid
 
     @property
     def priority(self) -> int:

@@ -104,8 +104,8 @@ class QueueParts:
         QUIRK: a plugin that has rejected counts as a rejector until the next attempt, even if it no longer rejects.
         """
         assert isinstance(info, QueuedPodInfo), "groups are for a queue that knows them"
-        profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name, QueueProfile())
-        checks = profile.pre_enqueue
+        profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name)
+        checks = () if profile is None else profile.pre_enqueue
         if info.gating_plugin:
             checks = sorted(checks, key=lambda entry: entry[0] != info.gating_plugin)
         for name, pre_enqueue in checks:

@@ -24,6 +24,7 @@ from kwhatif.kube.model.meta import ApiObject, Model, ObjectMeta
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 
 
 class _LeaseSpec(Model):
@@ -64,7 +65,10 @@ _SECONDS = len("2026-01-31T12:00:00")
 class Bystanders:
     """Takes note of objects that are not read; what cannot be understood of them is left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KnownKinds | None = None) -> None:
+        self._kinds = kinds or KnownKinds()
+        #: Custom resources of which pods are made: version, kind and JSON.
+        self.workloads: list[tuple[str, str, bytes]] = []
         self._objects: dict[type, dict[str, KubernetesObject]] = {kind: {} for kind in BYSTANDERS}
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
@@ -74,11 +78,14 @@ class Bystanders:
 
     def see(self, api_version: str, kind: str, json: Any) -> None:
         """Look at one object, as JSON."""
+        if self._kinds.of(api_version, kind):
+            self.workloads.append((api_version, kind, bytes(json)))
+            return
         try:
             found = _decoded(api_version, kind, json)
         except FAILURES as failure:
             if kind in _MISSED:
-                self.unreadable.append(_unreadable(kind, json, failure))
+                self.unreadable.append(unreadable_object(kind, json, failure))
             return
         if isinstance(found, ApiEvent):
             self.events.see(found.reason, json)
@@ -123,7 +130,7 @@ class _Named(Model):
 _NAME = msgspec.json.Decoder(_Named)
 
 
-def _unreadable(kind: str, json: Any, failure: Exception) -> UnreadableObject:
+def unreadable_object(kind: str, json: Any, failure: Exception) -> UnreadableObject:
     """What is wrong with it: msgspec says `Expected ... - at `$.spec.weight``."""
     why, _, path = str(failure).partition(" - at `$")
     try:

@@ -23,6 +23,7 @@ from kwhatif.sources.decoding.bystanders import Bystanders
 from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
 from kwhatif.sources.decoding.kinds import KINDS, AnyObject, group_of
 from kwhatif.sources.decoding.templates import keep_template, keep_templates
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.text.documents import Buffer, Document
 from kwhatif.sources.text.listing import Listing, NotPiecesError
 from kwhatif.sources.text.origin import Place
@@ -104,7 +105,14 @@ def _decode_piece(json: bytes, entry: _Entry) -> Sequence[Any]:
 class ObjectDecoder:
     """Decodes documents and lists; counts what it skips."""
 
-    def __init__(self, problems: Problems, default_namespace: str, originals: Originals | None = None) -> None:
+    def __init__(
+        self,
+        problems: Problems,
+        default_namespace: str,
+        originals: Originals | None = None,
+        kinds: KnownKinds | None = None,
+    ) -> None:
+        """`kinds`: the custom kinds of which pods are made."""
         self._problems = problems
         self._namespace = default_namespace
         self._originals = originals
@@ -115,7 +123,7 @@ class ObjectDecoder:
         #: Kinds of which a list was read, though it may have been empty.
         self.listed: set[str] = set()
         #: What some of those that are skipped say.
-        self.bystanders = Bystanders()
+        self.bystanders = Bystanders(kinds)
 
     def document(self, document: Document) -> Iterator[DecodedBatch]:
         """The objects of one document, an object or a list."""

@@ -22,6 +22,7 @@ from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list
 from kwhatif.sources.decoding.registry import Registry
 from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
@@ -33,7 +34,9 @@ from kwhatif.sources.text.listing import NotPiecesError
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation.objects import STORED, validate_batch
+from kwhatif.sources.validation.stand_ins import stand_in
 from kwhatif.sources.validation.values import are_times
+from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 _CHUNK = 1 << 20
 
@@ -54,6 +57,7 @@ def collect_dump(
     originals: Originals | None = None,
     progress: Progress | None = None,
     at: str | None = None,
+    kinds: KnownKinds | None = None,
 ) -> Collected:
     """Read files, directories or "-" into one cluster, with nothing filled in yet.
 
@@ -63,13 +67,15 @@ def collect_dump(
         originals: keeps the JSON of pods and nodes.
         progress: is shown how far the reading is.
         at: the moment of recordings that is asked for (RFC 3339, in UTC and whole seconds); None: the last one.
+        kinds: custom kinds of which pods are made.
 
     Raises:
         InputError: with every problem of every file.
     """
     problems = Problems()
     registry = Registry(problems)
-    decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals)
+    kinds = kinds or KnownKinds()
+    decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals, kinds)
     collected = Collected()
     collected.cluster.is_whole = False
     piped = _read_whole(stdin, problems) if "-" in paths else b""
@@ -95,6 +101,8 @@ def collect_dump(
     cluster.listed |= decoder.listed
     collected.unfinished = unfinished
     collected.take_note(decoder)
+    collected.caveats += stand_in(cluster, decoder.bystanders.workloads, kinds, DEFAULT_NAMESPACE)
+    stand_in_for_missing(cluster, kinds.of)
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)

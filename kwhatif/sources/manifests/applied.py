@@ -16,11 +16,13 @@ from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import ANNOTATION
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.manifests.autoscalers import refused_zeros, scaled_workloads
 from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.origin import Manifest
+from kwhatif.sources.validation.stand_ins import settled
 
 
 class AskedObjects(NamedTuple):
@@ -48,6 +50,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     default_namespace: str,
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
+    kinds: KnownKinds | None = None,
     validation: Validation = "strict",
     stored: bool = False,
 ) -> AskedObjects:
@@ -78,10 +81,11 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
         default_namespace=default_namespace,
         originals=originals,
         custom_kinds=custom_kinds,
+        kinds=kinds,
         validation=validation,
         minor=BASE if stored else cluster.minor,
     )
-    objects = (*map(as_applied, read.manifests), *applied)
+    objects = (*map(as_applied, settled(read.manifests, cluster)), *applied)
     objects = (*objects, *scaled_workloads(objects, cluster))
     caveats = tuple(in_cluster(read.caveats, objects, cluster))
     return AskedObjects(objects, (*read.problems, *problems, *refused_zeros(objects, cluster)), caveats)
@@ -92,6 +96,8 @@ def as_applied(manifest: Manifest) -> Applied:
     obj, origin = manifest.object, manifest.origin
     kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
     name = key_of(obj) if obj.metadata.name else f"{key_of(obj)}{obj.metadata.generate_name}"
+    if (stands_for := obj.metadata.stands_for) is not None:
+        kind, name = stands_for.kind, f"{obj.metadata.namespace}/{stands_for.name}"
     source = SourceRow(file=origin.source, line=origin.line or None, object=f"{kind} {name}")
     return Applied(obj, source, manifest.annotations.get(ANNOTATION, ""), hook=manifest.hook)
 

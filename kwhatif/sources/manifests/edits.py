@@ -16,6 +16,7 @@ from kwhatif.kube.gates import BASE
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.scheduler.release import NEWEST
@@ -31,6 +32,7 @@ from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation.objects import CANDIDATES
+from kwhatif.sources.validation.stand_ins import settled
 
 # Fields that edits set, by their paths: what they may hold is in the API server's table of fields.
 
@@ -267,7 +269,7 @@ class EditReader:
         read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace, minor=self._minor)
         if read.problems:
             raise InputError(read.problems)
-        applied = in_phases(tuple(map(as_applied, read.manifests))).staying
+        applied = in_phases(tuple(map(as_applied, settled(read.manifests, Cluster())))).staying
         if not applied:
             raise Wrong(f"{name} holds no object that scheduling reads", "; ".join(_hooks(read.caveats)))
         return [each.object for each in applied], tuple(_hooks(read.caveats))

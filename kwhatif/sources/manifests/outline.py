@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kwhatif.sources.decoding.examine import shown_name
+from kwhatif.sources.decoding.strict import repeated_fields
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.origin import Place
+from kwhatif.sources.text.origin import FieldPath, Place
 
 
 class Outline(NamedTuple):
@@ -80,3 +81,17 @@ def _outlines(data: object, place: Place, inherited: Mapping[str, str]) -> Itera
 def _map(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     value = data.get(field)
     return value if isinstance(value, Mapping) else {}
+
+
+def repeats_by_object(document: Document, found: Sequence[Outline]) -> dict[str, list[FieldPath]]:
+    """The repeated fields of each object, by its pointer; its paths begin at the object.
+
+    A key that a list repeats, outside of its entries, counts for the first of them.
+    """
+    repeats: dict[str, list[FieldPath]] = {}
+    for path in repeated_fields(document):
+        inside = [one for one in found if path[: len(one.place.path)] == one.place.path]
+        if inside:
+            place = inside[0].place
+            repeats.setdefault(place.origin.pointer, []).append(path[len(place.path) :])
+    return repeats

@@ -33,18 +33,20 @@ from kwhatif.sources.decoding.strict import (
     Finding,
     Validation,
     repeated,
-    repeated_fields,
     unknown_fields_and_wrong_types,
 )
 from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
-from kwhatif.sources.manifests.outline import Outline, outlines
+from kwhatif.sources.manifests.outline import Outline, outlines, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.origin import FieldPath, Manifest
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation.objects import CANDIDATES, validate_batch
+from kwhatif.sources.validation.stand_ins import decoded, stand_ins
+from kwhatif.workloads.custom_kinds import WorkloadKind
 
 # What the API server takes of manifests before it looks at what they mean: kinds that it serves, fields that exist.
 
@@ -158,20 +160,6 @@ def _is_dropped(outline: Outline) -> bool:
     return group == resource.group or (group == "extensions" and resource.group == "apps")
 
 
-def repeats_by_object(document: Document, found: Sequence[Outline]) -> dict[str, list[FieldPath]]:
-    """The repeated fields of each object, by its pointer; its paths begin at the object.
-
-    A key that a list repeats, outside of its entries, counts for the first of them.
-    """
-    repeats: dict[str, list[FieldPath]] = {}
-    for path in repeated_fields(document):
-        inside = [one for one in found if path[: len(one.place.path)] == one.place.path]
-        if inside:
-            place = inside[0].place
-            repeats.setdefault(place.origin.pointer, []).append(path[len(place.path) :])
-    return repeats
-
-
 _TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
 
 
@@ -183,20 +171,21 @@ class ManifestSet(NamedTuple):
     caveats: tuple[Caveat, ...] = ()
 
 
-def read_manifest_set(
+def read_manifest_set(  # noqa: PLR0913 - all that says how manifests are read
     paths: Sequence[str],
     *,
     stdin: BinaryIO,
     default_namespace: str,
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
+    kinds: KnownKinds | None = None,
     validation: Validation = "strict",
     minor: int = BASE,
 ) -> ManifestSet:
     """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
 
-    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read, too. `originals` keeps the
-    JSON of pods.
+    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read as they are, those of `kinds`
+    as what stands for them. `originals` keeps the JSON of pods.
 
     Fields that Kubernetes 1.`minor` does not have, or that are there twice, are what `validation` makes of them.
 
@@ -206,7 +195,8 @@ def read_manifest_set(
     problems = Problems()
     inputs = find_inputs(paths, stdin, problems)
     decoder = ObjectDecoder(problems, default_namespace, originals)
-    reader = _Reader(problems, decoder, ServerCheck(problems, validation, minor), custom_kinds, default_namespace)
+    server = ServerCheck(problems, validation, minor)
+    reader = _Reader(problems, decoder, server, custom_kinds, kinds or KnownKinds(), default_namespace)
     was_read = False
     for name, text in read_inputs(inputs, problems):
         was_read = True
@@ -235,6 +225,7 @@ class _Reader:
         decoder: ObjectDecoder,
         server: ServerCheck,
         custom_kinds: Collection[str],
+        workload_kinds: KnownKinds,
         namespace: str,
     ) -> None:
         self.manifests: list[Manifest] = []
@@ -251,6 +242,7 @@ class _Reader:
         #: Those with fields that the API server drops: no text to compare with what it has stored.
         self._ignored: set[str] = set()
         self._custom = CustomKinds()
+        self._workload_kinds = workload_kinds
         self._hooks = Hooks()
         #: Kinds whose pod templates are asked for -> whether there was one.
         self._custom_kinds = dict.fromkeys(custom_kinds, False)
@@ -339,8 +331,20 @@ class _Reader:
             resource = _custom(outline, self._namespace)
             hook = hook_of(outline.annotations)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
+        elif entries := self._workload_kinds.of(outline.version, outline.kind):
+            self._read_workload(outline, entries)
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
+
+    def _read_workload(self, outline: Outline, entries: Sequence[WorkloadKind]) -> None:
+        """A custom resource of which pods are made."""
+        hook = hook_of(outline.annotations)
+        for part in stand_ins(outline.data, entries, self._namespace):
+            obj: Any = decoded(part, outline.place, self._problems, stored=False)
+            if obj is not None and outline.place.origin.pointer not in self._refused:
+                obj = replace(obj, metadata=replace(obj.metadata, applied=as_given(part.data, part.type)))
+                self._hooks.see(obj, hook)
+                self.manifests.append(Manifest(obj, outline.place.of(), outline.annotations, hook, part))
 
     def _foreign_group(self, outline: Outline) -> ApiObject | None:
         """A PodGroup of another scheduler; None: it is none, or cannot be understood."""

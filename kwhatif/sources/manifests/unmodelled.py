@@ -35,6 +35,7 @@ from kwhatif.kube.model.resource import (
 )
 from kwhatif.kube.model.workload import SCALABLE, Job
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.stand_ins import played
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.left_out import fields_not_modelled, is_gang, is_grouped, rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
@@ -148,6 +149,7 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
     for caveat in fields_not_modelled(groups):
         if isinstance(caveat, GroupFieldsNotModelled) and caveat.gate in cluster.gates:  # else they are dropped
             yield caveat
+    yield from played([each.object for each in applied])
     for caveat in caveats:
         if isinstance(caveat, ServiceAccountsNotChecked):
             yield from _accounts(caveat.names, cluster)

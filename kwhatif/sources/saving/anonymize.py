@@ -23,6 +23,7 @@ from kwhatif.kube.model.workload import WORKLOADS, StatefulSet
 from kwhatif.scheduler.plugins.image_locality import normalized_image_name
 from kwhatif.sources.saving import words
 from kwhatif.sources.saving.walk import Place, Rename, Walker
+from kwhatif.workloads.stateful_set import CLAIM_NAME
 
 # `OrderedNames`: new names that sort as the old ones did, among themselves and among the texts that are kept.
 #
@@ -333,6 +334,8 @@ class Anonymizer:
             return _handle(place, text, new)
         if place.field == "api_version":
             return self._api_version(place, text, new)
+        if place.key == CLAIM_NAME:
+            return _POD.join(part and new(place, part) for part in text.split(_POD))
         if place.key.endswith("/zone"):
             return "__".join(new(place, part.strip()) for part in text.split("__"))
         if place.key == _PLUGINS:
@@ -375,6 +378,10 @@ class Anonymizer:
         native = words.NATIVE_DOMAIN if domain.endswith(words.NATIVE_DOMAIN) and not words.why_kept(domain) else ""
         below = [name if self._stays_here(place, name) else new(place, name) for name in names]
         return "/".join([new(place, domain.removesuffix(native)) + native, *below])
+
+
+#: In the name of a claim, the place of the pod's.
+_POD = "{pod}"
 
 
 def _handle(place: Place, handle: str, new: Rename) -> str:

@@ -16,6 +16,8 @@ from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.scheduler.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_HOST_NETWORK
+from kwhatif.sources.decoding.workload_kinds import GROUPS as CUSTOM_GROUPS
+from kwhatif.sources.decoding.workload_kinds import built_in
 
 KUBERNETES: Final = "Kubernetes' own"
 PUBLIC: Final = "public name"
@@ -62,11 +64,13 @@ _KINDS = frozenset(
         *("EC2NodeClass", "AKSNodeClass", "GCENodeClass", "KWOKNodeClass"),
         *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
         *("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
+        *(entry.kind for entry in built_in()),
     }
 )
 _GROUPS = frozenset(
     {
         *(resource.group for resource in RESOURCES.values()),
+        *CUSTOM_GROUPS,
         *(
             "autoscaling",
             "admissionregistration.k8s.io",

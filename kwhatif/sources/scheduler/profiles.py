@@ -35,7 +35,7 @@ from kwhatif.scheduler.preemption.guard import GuardedPolicy
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 from kwhatif.scheduler.release import Release
 from kwhatif.sources.address import redacted
-from kwhatif.sources.scheduler.config import ConfigFile, read_config
+from kwhatif.sources.decoding.config_file import ConfigFile, read_config
 
 GROUP = "kwhatif.scheduler.plugins"
 

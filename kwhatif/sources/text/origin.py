@@ -10,6 +10,7 @@ import msgspec
 
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.helm import HelmHook
+from kwhatif.workloads.custom_kinds import Part
 
 #: Names of fields, keys of maps, indexes of lists.
 FieldPath = tuple[str | int, ...]
@@ -58,6 +59,8 @@ class Manifest(msgspec.Struct, frozen=True):
     origin: Origin
     annotations: dict[str, str] = {}
     hook: HelmHook | None = None
+    #: What of a custom resource the object stands for; None: it is what was written.
+    part: Part | None = None
 
 
 def to_text(path: FieldPath) -> str:

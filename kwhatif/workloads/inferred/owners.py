@@ -132,4 +132,6 @@ def inferred_owners(cluster: Cluster) -> Inferred:
     for kind, made in _OF_PODS.items():
         if lacks(kind, cluster):
             found[kind] = list(made(cluster))
-    return Inferred(sets, {kind: objects for kind, objects in found.items() if objects})
+    # What stands for a custom resource is there, although the input has nothing of its kind.
+    lacking = {kind: [each for each in some if key_of(each) not in cluster.all(kind)] for kind, some in found.items()}
+    return Inferred(sets, {kind: objects for kind, objects in lacking.items() if objects})

@@ -20,7 +20,7 @@ from kwhatif.kube.model.workload import (
 from kwhatif.workloads.inferred.groups import OwnedPods, pods_by_owner
 from kwhatif.workloads.inferred.templates import template_from
 from kwhatif.workloads.numbers import ordinal_of
-from kwhatif.workloads.stateful_set import REVISION_LABEL
+from kwhatif.workloads.stateful_set import CLAIM_NAME, REVISION_LABEL
 
 
 def missing_stateful_sets(cluster: Cluster) -> Iterator[StatefulSet]:
@@ -50,7 +50,7 @@ def _made(pods: OwnedPods, cluster: Cluster) -> StatefulSet:
             selector=pods.selector,
             template=template,
             service_name=pod.spec.subdomain,
-            volume_claim_templates=tuple(_claim_template(volume, pods.pods, cluster) for volume in claimed),
+            volume_claim_templates=tuple(_claim_template(volume, pod, pods.pods, cluster) for volume in claimed),
             update_strategy=UpdateStrategy(type="OnDelete") if stays else UpdateStrategy(),
         ),
         status=_status(pods),
@@ -67,18 +67,22 @@ def _status(pods: OwnedPods) -> StatefulSetStatus:
 
 
 def _is_claimed(volume: Volume, pod: Pod) -> bool:
-    """Whether the claim is one that the controller has made for this very pod."""
+    """Whether the claim is one that the controller has made for this very pod: it has the pod's name in its own."""
     claim = volume.persistent_volume_claim
-    return claim is not None and claim.claim_name == f"{volume.name}-{pod.metadata.name}"
+    return claim is not None and pod.metadata.name in claim.claim_name
 
 
-def _claim_template(volume: Volume, pods: Sequence[Pod], cluster: Cluster) -> ClaimTemplate:
+def _claim_template(volume: Volume, newest: Pod, pods: Sequence[Pod], cluster: Cluster) -> ClaimTemplate:
     """As the first of the claims that is in the input, without its volume."""
+    claimed = volume.persistent_volume_claim
+    pattern = "" if claimed is None else claimed.claim_name.replace(newest.metadata.name, "{pod}")
+    notes = {} if pattern == f"{volume.name}-{{pod}}" else {CLAIM_NAME: pattern}
     for pod in pods:
-        claim = cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{volume.name}-{pod.metadata.name}")
+        name = pattern.replace("{pod}", pod.metadata.name)
+        claim = cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{name}")
         if claim is not None:
             return ClaimTemplate(
-                metadata=AnnotatedMeta(name=volume.name, labels=claim.metadata.labels),
+                metadata=AnnotatedMeta(name=volume.name, labels=claim.metadata.labels, annotations=notes),
                 spec=replace(claim.spec, volume_name=""),
             )
-    return ClaimTemplate(metadata=AnnotatedMeta(name=volume.name))
+    return ClaimTemplate(metadata=AnnotatedMeta(name=volume.name, annotations=notes))

@@ -439,6 +439,7 @@ def test_pods_that_make_way_and_zones_are_less_bad() -> None:
     row = HarmRow(probe="outage", scenario="a1", harm="pods-pending", cause="room", subject=WEB)
     assert level_of(row) == "high"
     assert level_of(HarmRow(**{**_fields(row), "priority": -10})) == "low"
+    assert level_of(HarmRow(**{**_fields(row), "cause": "toleration-unknown"})) == "low"
     assert level_of(HarmRow(**{**_fields(row), "probe": "zone"})) == "medium"
     assert level_of(HarmRow(**{**_fields(row), "autoscaled": True})) == "medium"
 

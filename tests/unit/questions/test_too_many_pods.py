@@ -44,7 +44,6 @@ MANIFESTS = {
     "ReplicationController": APP.replace("apps/v1", "v1").replace("{matchLabels: {app: web}}", "{app: web}"),
     "Job": JOB,
     "Job with completions": JOB + "  completions: COUNT\n",
-    "indexed Job": JOB + "  completions: COUNT\n  completionMode: Indexed\n",
 }
 
 
@@ -70,6 +69,18 @@ def check(found: WorkloadRow, *, removed: int = 0) -> None:
     assert (found.replicas, found.placed, found.removed) == (HUGE, 3, removed)
     assert (found.unschedulable + found.waiting, found.ignored) == (HUGE - 3, 0)
     assert f"3 of {HUGE} pods fit" in found.message
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_an_indexed_job_of_more_pods_than_there_may_be_is_refused(alone: bool) -> None:
+    report = ask(session(), manifest("Job with completions") + "  completionMode: Indexed\n", alone=alone)
+    (refused,) = report.decisions
+    assert f"parallelism: Invalid value: {HUGE}: must be less than or equal to 100000" in refused.message
+    found = kwhatif.simulate(
+        session(), yaml.safe_load(manifest("Job with completions") + "  completionMode: Indexed\n")
+    )
+    assert found.story is not None
+    assert found.story.commands[0].ok is False
 
 
 @pytest.mark.parametrize("kind", [*MANIFESTS, "CronJob"])

@@ -30,6 +30,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
 from kwhatif.kube.model.caveat.manifests import (
     AdmissionNotAsked,
     CustomKind,
+    CustomKindPlayed,
     FieldIgnored,
     HelmHooks,
     MissingServiceAccounts,
@@ -574,6 +575,16 @@ SENTENCES: dict[Caveat, str] = {
     CustomKind(kinds=(("Rollout.argoproj.io", 2),)): (
         "Rollout.argoproj.io, 2 objects, is not judged: it is a custom kind, and whether pods are made of it only its"
         " own controller knows"
+    ),
+    CustomKindPlayed(kind="CloneSet", group="apps.kruise.io", like="Deployment", objects=("CloneSet a/b",)): (
+        "CloneSet a/b is judged as a Deployment: all pods are replaced, also where its controller would update them in"
+        " place or leave those of its partition"
+    ),
+    CustomKindPlayed(
+        kind="Widget", group="example.com", like="Job", objects=("Widget a/b", "Widget a/c"), inferred=("Widget a/c",)
+    ): (
+        "Widget a/b, Widget a/c are judged as a Job: so the file of workload kinds says; the input lacks Widget a/c,"
+        " made up of pods with as many replicas"
     ),
     CustomKind(kinds=(("CephCluster.ceph.rook.io", 2), ("Application.argoproj.io", 1))): (
         "3 objects of 2 custom kinds are not judged: CephCluster.ceph.rook.io (2), Application.argoproj.io (1);"

@@ -125,7 +125,7 @@ def test_a_version_that_is_no_longer_served(kind: str, version: str, served: str
 
 
 def test_a_kind_of_that_name_in_another_group_is_another_kind() -> None:
-    text = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    text = "apiVersion: serving.example.com/v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
     assert [key_of(manifest.object) for manifest in load(stdin=text)] == ["shop/a"]
 
 

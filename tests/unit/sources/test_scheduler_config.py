@@ -11,8 +11,8 @@ import pytest
 from kwhatif.errors import InputError, Problem
 from kwhatif.render.caveats import sentences
 from kwhatif.scheduler.release import find_release
-from kwhatif.sources.scheduler import config
-from kwhatif.sources.scheduler.config import read_config
+from kwhatif.sources.decoding import config_file
+from kwhatif.sources.decoding.config_file import read_config
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from kwhatif.sources.text.yaml_text import line_tree, repeated_keys
 
@@ -89,7 +89,7 @@ def test_what_does_not_parse_is_reported_as_for_any_file(tmp_path: Path) -> None
 
 def test_lines_are_looked_up_once_for_all_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parse = mock.Mock(side_effect=line_tree)
-    monkeypatch.setattr(config, "line_tree", parse)
+    monkeypatch.setattr(config_file, "line_tree", parse)
     found = problems(tmp_path, HEAD + "".join(f"wrong{number}: x\n" for number in range(50)))
     first = HEAD.count("\n") + 1
     assert [problem.split(":")[0] for problem in found] == [f"config.yaml, line {first + each}" for each in range(50)]

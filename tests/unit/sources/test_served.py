@@ -57,11 +57,11 @@ def test_what_no_cluster_serves_is_an_error_with_what_is_near(written: tuple[str
 @pytest.mark.parametrize(
     "written",
     [
-        ("argoproj.io/v1alpha1", "Rollout"),
-        ("serving.knative.dev/v1", "Service"),
-        ("apps.kruise.io/v1alpha1", "StatefulSet"),
+        ("argoproj.io/v1alpha1", "Workflow"),
+        ("serving.knative.dev/v1", "Route"),
+        ("apps.example.com/v1alpha1", "StatefulSet"),
         ("batch.volcano.sh/v1alpha1", "Job"),
-        ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+        ("scheduling.example.com/v1alpha1", "PodGroup"),
         ("gateway.networking.k8s.io/v1", "Gateway"),
         ("cert-manager.io/v1", "Certificate"),
         ("custom.metrics.k8s.io/v1beta2", "MetricValue"),
@@ -89,7 +89,7 @@ def test_all_custom_kinds_are_one_caveat_the_most_frequent_first() -> None:
     [
         ("route.openshift.io/v1", "Route", True),
         ("monitoring.coreos.com/v1", "ServiceMonitor", True),
-        ("monitoring.coreos.com/v1", "Prometheus", False),
+        ("monitoring.coreos.com/v1", "PrometheusAgent", False),
         ("snapshot.storage.k8s.io/v1", "VolumeSnapshot", True),
         ("gateway.networking.k8s.io/v1", "HTTPRoute", True),
         # An implementation may run a proxy for each; solvers of ACME are pods.

@@ -285,6 +285,7 @@ ELSEWHERE = (
     "updateStrategy.rollingUpdate.",
     "strategy.rollingUpdate.partition",
     "spec.workloadRef",
+    "PodGroup.spec.minMember",  # of the PodGroups of other schedulers
     "DeviceTaintRule.spec.deviceSelector.deviceClassName",
     "DeviceTaintRule.spec.deviceSelector.selectors",
     "template.kwhatif.dev/",  # what is kept of a template beside its fields

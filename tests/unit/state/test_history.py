@@ -59,17 +59,21 @@ def test_a_pod_that_is_replaced_on_its_node_has_left_it_and_come() -> None:
     assert moves(state, first) == [("a", "n1", -1), ("a", "n1", 1)]
 
 
-def test_a_long_history_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_long_history_only_the_last_steps_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "_KEPT", 2)
     state = snapshot(node("n1"))
-    first = state.generation
-    state.apply(Bind(pod("a").build(), "n1"))
-    state.apply(Bind(pod("b").build(), "n1"))
-    assert moves(state, first) == [("a", "n1", 1), ("b", "n1", 1)]
-    there = state.generation
-    state.apply(Bind(pod("c").build(), "n1"))
-    assert moves(state, first) is None
-    assert moves(state, there) == [("c", "n1", 1)]
+    generations = []
+    for name in "abcde":
+        generations.append(state.generation)
+        state.apply(Bind(pod(name).build(), "n1"))
+        known = [number for number, generation in enumerate(generations) if moves(state, generation) is not None]
+        assert known == list(range(known[0], len(generations)))
+        assert min(2, len(generations)) <= len(known) <= 4
+    assert moves(state, generations[0]) is None
+    assert moves(state, generations[2]) == [("c", "n1", 1), ("d", "n1", 1), ("e", "n1", 1)]
+    fork = state.fork()
+    fork.apply(Bind(pod("f").build(), "n1"))
+    assert moves(fork, generations[3]) == [("d", "n1", 1), ("e", "n1", 1), ("f", "n1", 1)]
 
 
 @pytest.mark.parametrize("step", [0, 1])

@@ -30,6 +30,20 @@ class CustomKind(IncompleteCaveat, tag="custom-kind", kw_only=True):
     kinds: tuple[tuple[str, int], ...]
 
 
+class CustomKindPlayed(BaseCaveat, tag="custom-kind-played", kw_only=True):
+    """Custom resources are judged as if they were of a kind of Kubernetes' own."""
+
+    kind: str
+    #: The API group of the kind.
+    group: str
+    #: What they are judged as, such as `Deployment`.
+    like: str
+    #: Such as `Rollout shop/web`.
+    objects: tuple[str, ...]
+    #: Those that the input lacks: they are made up of their pods.
+    inferred: tuple[str, ...] = ()
+
+
 class HelmHooks(BaseCaveat, tag="helm-hooks", kw_only=True):
     """Objects are Helm hooks: they run before or after the rest, or no install or upgrade creates them."""
 
@@ -108,6 +122,7 @@ ManifestsCaveat = (
     | NotBuilt
     | UnjudgedKind
     | CustomKind
+    | CustomKindPlayed
     | HelmHooks
     | FieldIgnored
     | PodSecurityNotChecked

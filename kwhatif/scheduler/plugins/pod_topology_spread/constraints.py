@@ -169,7 +169,8 @@ class ConstraintMatches:
     """Which constraints match a pod, and how many such pods are on the nodes."""
 
     def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> None:
-        self._namespace = pod.namespace
+        #: Only pods of this namespace are counted.
+        self.namespace = pod.namespace
         self._selectors = [constraint.selector for constraint in constraints]
         self._known: dict[PodInfo, tuple[int, ...]] = {}
         #: Names of nodes that have, or had, pods that a constraint matches; found by `by_node`.
@@ -183,7 +184,7 @@ class ConstraintMatches:
 
     def of(self, pod: PodInfo) -> tuple[int, ...]:
         """The constraints whose selector matches the pod; none for a pod of another namespace."""
-        if pod.namespace != self._namespace:
+        if pod.namespace != self.namespace:
             return ()
         known = self._known.get(pod)
         if known is None:
@@ -202,7 +203,7 @@ class ConstraintMatches:
         counts: list[dict[str, int]] = []
         for selector in self._selectors:
             on_node: dict[str, int] = {}
-            for group in index.labels.matching(self._namespace, selector):
+            for group in index.labels.matching(self.namespace, selector):
                 self.nodes.update(group.pods)
                 # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
                 for node_name, number in () if selector.empty else group.pods.items():
@@ -213,7 +214,7 @@ class ConstraintMatches:
 
     def on(self, node: NodeInfo) -> list[int]:
         """For each constraint, the number of matching pods on this node, without pods that are being deleted."""
-        live = [pod.labels for pod in node.pods if pod.namespace == self._namespace and not pod.terminating]
+        live = [pod.labels for pod in node.pods if pod.namespace == self.namespace and not pod.terminating]
         return [
             0 if selector.empty else sum(1 for labels in live if selector.matches(labels))
             for selector in self._selectors

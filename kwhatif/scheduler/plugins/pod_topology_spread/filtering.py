@@ -115,7 +115,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
     ) -> None:
         self._unfixed = unfixed
         self._keys = tuple(rule.topology_key for rule in rules)
-        self._matches = matches
+        self._matches, self.namespace = matches, matches.namespace
         self._eligibility = eligibility
         self._domains = [
             (rule, DomainTally(count), CriticalPaths(count)) for rule, count in zip(rules, counts, strict=True)

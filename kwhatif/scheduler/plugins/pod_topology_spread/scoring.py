@@ -176,7 +176,7 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
     ) -> None:
         self._rules = tuple(rules)
         self._ignored = ignored
-        self._upkeep = upkeep
+        self._upkeep, self.namespace = upkeep, upkeep.matches.namespace
         #: Nodes without a host name.
         self._unnamed = unnamed
         self.by_shape = by_shape

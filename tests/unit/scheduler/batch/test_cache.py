@@ -279,6 +279,7 @@ def test_replicas_that_find_no_node_are_signed_once_until_something_changes(
         return found
 
     for number in range(5):
+        state.apply(Upsert(pod(f"other-{number}").cpu("9").build()))
         assert both(number).outcome == "Unschedulable"
     assert Counter(signed) == {"default/web-0": 2, "default/web-1": 2, **{f"default/web-{n}": 1 for n in (2, 3, 4)}}
     state.apply(Upsert(node(NAMES[4]).allocatable(cpu="9", pods="9").zone("b").build()))

@@ -54,7 +54,10 @@ def test_it_knows_what_was_recorded_last(
         last.pop(name, None)
     for known in (verdicts, verdicts.copy()):
         assert known.feasible == {name for name, (objection, _) in last.items() if objection is None}
-        assert known.objections == {name: objection for name, (objection, _) in last.items() if objection}
+        said = {
+            name: (objection.plugin, objection.status.reasons) for name, (objection, _) in last.items() if objection
+        }
+        assert known.objections == said
         reasons: Counter[str] = Counter()
         known.count_reasons(reasons)
         assert +reasons == Counter(objection.status.message for objection, _ in last.values() if objection)

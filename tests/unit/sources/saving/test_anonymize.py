@@ -97,7 +97,7 @@ def test_every_kind_that_is_read_is_read_back(kind: type[ApiObject]) -> None:
     """A kind that joins the model is saved and read, too."""
     if kind.__name__ == "SavedSnapshot":
         return
-    name = kind.__name__
+    name = str(kind.__struct_config__.tag)
     group = BYSTANDERS.get(kind)
     version = f"{group}/v1".lstrip("/") if group is not None else min(KINDS[name].api_versions)
     namespace, name_of = AUTOSCALER_STATUS.split("/") if kind is ConfigMap else ("b", "a")  # of ConfigMaps the only one

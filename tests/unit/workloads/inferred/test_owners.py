@@ -124,10 +124,10 @@ HASHED = {"app": "web", "pod-template-hash": "6d4"}
         ),
         pytest.param([pod("bare", None)], {}, id="no owner at all"),
         pytest.param(
-            [pod("r-1", "Rollout r", version="argoproj.io/v1alpha1")], {}, id="an owner of a custom kind stays unknown"
+            [pod("r-1", "Widget r", version="example.com/v1")], {}, id="an owner of a custom kind stays unknown"
         ),
         pytest.param(
-            [pod("s-0", "StatefulSet s", version="apps.kruise.io/v1beta1")], {}, id="a custom kind of the same name"
+            [pod("s-0", "StatefulSet s", version="example.com/v1beta1")], {}, id="a custom kind of the same name"
         ),
         pytest.param(
             [

@@ -1,4 +1,4 @@
-"""Reading a KubeSchedulerConfiguration file as strictly as kube-scheduler does."""
+"""Reading one file of configuration as strictly as kube-scheduler reads its own; policies and tables, too."""
 
 from __future__ import annotations
 

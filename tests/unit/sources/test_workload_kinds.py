@@ -1,0 +1,171 @@
+"""Custom kinds of which pods are made: the table, its reader, and their pods in dumps and manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import kwhatif
+from kwhatif.api.manifests import read_manifests
+from kwhatif.kube.model.node import Node
+from kwhatif.sources.decoding.workload_kinds import GROUPS, built_in, read_workload_kinds
+from kwhatif.sources.text.files import standard_input
+
+CUSTOM = Path("fixtures/custom")
+CLUSTER = (CUSTOM / "cluster.yaml").read_text(encoding="utf-8")
+#: Groups of the custom resources in that dump.
+_GROUPS = ("argoproj.io", "apps.kruise.io", "ray.io", "postgresql.cnpg.io")
+
+Json = dict[str, Any]
+
+
+def test_the_table_is_read_only_where_one_of_its_groups_is_met() -> None:
+    assert {entry.group for entry in built_in()} == GROUPS
+    assert all(entry.note for entry in built_in())
+
+
+def test_everything_that_is_wrong_with_a_file_is_said_with_its_field(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.yaml"
+    path.write_text(
+        "- {kind: Widget, group: example.com, like: Deploymnt}\n"
+        "- {kind: Widget, replica: /spec/x, name: 3}\n"
+        "- 7\n"
+        "- {kind: Deployment, group: apps, when: spec}\n"
+    )
+    with pytest.raises(kwhatif.InputError) as failure:
+        read_workload_kinds(str(path), stdin=standard_input())
+    assert [str(problem).removeprefix(f"{path}, ") for problem in failure.value.problems] == [
+        "line 1: [0].like: expected one of DaemonSet, Deployment, Job, ReplicaSet, StatefulSet, got 'Deploymnt'"
+        " (did you mean Deployment?)",
+        "line 2: [1].replica: is not a field of a workload kind (did you mean replicas?)",
+        "line 2: [1].name: expected a string, got an integer",
+        "line 2: [1].group: is not set",
+        "line 3: [2]: expected an object, got an integer (give kind, group and like)",
+        "line 4: [3].when: expected a JSON pointer (such as /spec/template)",
+        "line 4: [3].kind: Deployment is Kubernetes' own: it is judged without an entry",
+    ]
+
+
+#: What each manifest is judged as, and how many of its pods are new.
+_JUDGED = {
+    "Rollout shop/web": ["Deployment shop/web +2"],
+    "CloneSet shop/api": ["Deployment shop/api"],
+    "Cluster shop/pg": ["StatefulSet shop/pg +1"],
+    "RayCluster shop/ray": ["ReplicaSet shop/ray-cpu +3", "ReplicaSet shop/ray-head"],
+    "Prometheus shop/k8s": ["StatefulSet shop/prometheus-k8s +2", "StatefulSet shop/prometheus-k8s-shard-1 +2"],
+    "JobSet shop/js": ["Job shop/js-w-0 +2", "Job shop/js-w-1 +2"],
+    "LeaderWorkerSet shop/lws": ["StatefulSet shop/lws +2", "StatefulSet shop/lws-0 +2", "StatefulSet shop/lws-1 +2"],
+    "PyTorchJob shop/pt": ["Job shop/pt-master +1", "Job shop/pt-worker +2"],
+    "TrainJob shop/tj": ["Job shop/tj-node-0 +2"],
+    "KafkaNodePool shop/broker": ["StatefulSet shop/kafka-broker +2"],
+    "Service shop/fn": ["Deployment shop/fn-00001-deployment +2"],
+    "StatefulSet shop/ass": ["StatefulSet shop/ass +2"],
+    "Alertmanager shop/main": ["StatefulSet shop/alertmanager-main +2"],
+    "RayJob shop/rj": ["ReplicaSet shop/rj-cpu +1", "ReplicaSet shop/rj-head +1"],
+}
+
+
+def test_every_built_in_kind_is_judged_by_what_makes_the_same_pods() -> None:
+    session = kwhatif.load(kwhatif.text(CLUSTER), kubernetes_version="1.36")
+    asked = read_manifests(session, [str(CUSTOM / "manifests.yaml")], {})[0]
+    kinds = {entry.kind for entry in built_in()}
+    assert not asked.problems
+    assert {each.source.object.partition(" ")[0] for each in asked.applied} == kinds
+    report = json.loads(kwhatif.gate(session, str(CUSTOM / "manifests.yaml")).to_json())
+    added: dict[str, list[str]] = {}
+    names = {row["object"]: row["judgedAs"] for row in report["standIns"]}
+    for row, each in zip(report["workloads"], asked.applied, strict=True):
+        known = {name for name in names if name.split(" (")[0] == row["name"]}
+        assert known, row["name"]
+        number = row["replicas"] if row["update"] in ("new", "scaled") else 0
+        name = f"{type(each.object).__name__} {each.object.metadata.namespace}/{each.object.metadata.name}"
+        added.setdefault(row["name"], []).append(f"{name} +{number}" if number else name)
+    assert {name: sorted(rows) for name, rows in added.items()} == _JUDGED
+    said = {each["kind"] for each in report["caveatDetails"] if each["code"] == "custom-kind-played"}
+    assert said == kinds
+
+
+def _without(groups: tuple[str, ...]) -> str:
+    objects = msgspec.yaml.decode(CLUSTER)["items"]
+    kept = [each for each in objects if each["apiVersion"].split("/")[0] not in groups]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": kept})
+
+
+def _moves(session: kwhatif.Session, node: str) -> list[tuple[int, int, int]]:
+    """Of each workload that the drain touches, in order: pods before and after, and the fewest that are ready."""
+    story = json.loads(kwhatif.drain(session, node).to_json())["story"]
+    return sorted((len(row["before"]), len(row["after"]), row["readyLowest"]) for row in story["workloads"])
+
+
+@pytest.mark.parametrize("node", ["n1", "n3"])
+def test_pods_of_custom_resources_come_back_whatever_the_dump_has_of_these(tmp_path: Path, node: str) -> None:
+    whole = kwhatif.load(kwhatif.text(CLUSTER))
+    moves = _moves(whole, node)
+    assert len(moves) == 5
+    text = kwhatif.drain(whole, node).to_json()
+    assert "CloneSet shop/api" in text
+    assert "Cluster shop/pg" in text
+    assert "Deployment shop/api" not in json.dumps(json.loads(text)["story"])
+    bare = kwhatif.load(kwhatif.text(_without(_GROUPS)))
+    assert _moves(bare, node) == moves
+    for anonymize in (False, True):
+        saved = tmp_path / f"{anonymize}.json"
+        kwhatif.save_snapshot(saved, kwhatif.text(CLUSTER), anonymize=anonymize)
+        names = sorted(kwhatif.load(saved).cluster.all(Node))
+        assert _moves(kwhatif.load(saved), names[int(node[1:]) - 1]) == moves
+    story = json.loads(kwhatif.simulate(whole).to_json())["story"]
+    assert (story["settled"], story["events"]) == ("settled", [])
+
+
+def test_a_rollout_takes_the_template_of_the_workload_that_it_refers_to() -> None:
+    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "front", "namespace": "shop"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "front"}},
+            "template": {"metadata": {"labels": {"app": "front"}}, "spec": {"containers": [container]}},
+        },
+    }
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "front"}
+    rollout = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "front", "namespace": "shop"},
+        "spec": {"replicas": 2, "workloadRef": reference},
+    }
+    session = kwhatif.load(kwhatif.text(CLUSTER))
+    report = kwhatif.gate(session, kwhatif.text(json.dumps(rollout)), kwhatif.text(json.dumps(deployment)))
+    assert [(row.name, row.replicas) for row in report.workloads] == [
+        ("Rollout shop/front", 2),
+        ("Deployment shop/front", 0),
+    ]
+    assert {decision.requests["cpu"] for decision in report.decisions} == {1000}
+
+
+def test_a_kind_of_a_file_is_judged_as_the_file_says(tmp_path: Path) -> None:
+    kinds = tmp_path / "kinds.yaml"
+    kinds.write_text(
+        "kinds:\n- {kind: Widget, group: example.com, like: Deployment, template: /spec/pod, replicas: /spec/copies}\n"
+    )
+    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    widget: Json = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop"},
+        "spec": {"copies": 3, "pod": {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}},
+    }
+    session = kwhatif.load(kwhatif.text(CLUSTER), workload_kinds=kinds)
+    (row,) = kwhatif.gate(session, kwhatif.text(json.dumps(widget))).workloads
+    assert (row.name, row.replicas, row.message) == ("Widget shop/w", 3, "all 3 pods fit on 3 nodes")
+    container["resources"] = {"requests": {"cpu": "lots"}}
+    (problem,) = kwhatif.gate(session, kwhatif.text(json.dumps(widget))).problems
+    assert problem.field == "spec.pod.spec.containers[0].resources.requests.cpu"
+    assert problem.source is not None
+    assert problem.source.object == "Widget shop/w"
