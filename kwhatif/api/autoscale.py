@@ -12,6 +12,8 @@ from kwhatif.api.manifests import ManifestOptions, read_manifests, require_no_pr
 from kwhatif.api.simulate import seconds_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.model.node import Node
 from kwhatif.questions.autoscaling.autoscale import (
     AutoscalerChoice,
     AutoscalerQuestion,
@@ -121,7 +123,8 @@ def consolidate(
     question = _question(session, autoscaler, node_groups, instance_types, at, now)
     name = None if explain is None else explain.removeprefix("nodes/").removeprefix("node/").removeprefix("no/")
     if name is not None and session.state.node(name) is None:
-        raise InputError([Problem("--explain", f"there is no node {name}")])
+        hint = did_you_mean(nearest(name, session.cluster.all(Node)))
+        raise InputError([Problem("--explain", f"there is no node {name}", hint=hint)])
     with rare_garbage_collection():
         return worded(ask_consolidate(session, replace(question, explain=name)))
 

@@ -25,6 +25,7 @@ from kwhatif.cli.compare import compare
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
 from kwhatif.cli.drain import drain
+from kwhatif.cli.explain import explain
 from kwhatif.cli.gate import gate
 from kwhatif.cli.mcp.command import mcp
 from kwhatif.cli.outage import outage
@@ -78,6 +79,7 @@ for command in (
     compare,
     serve,
     mcp,
+    explain,
     rbac,
     completion,
     version,

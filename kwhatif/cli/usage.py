@@ -213,6 +213,10 @@ _OF_KUBECTL = {
 _OF_KUBECTL |= {"--kustomize": _OF_KUBECTL["-k"], "--all-namespaces": _OF_KUBECTL["-A"]}
 
 
+#: How similar an option of the command itself must be to stand before a more similar one of another command.
+_MUCH_LIKE = 0.8
+
+
 def _about_unknown(ctx: Any, unknown: str) -> str:
     if unknown in _OF_KUBECTL and ctx.parent is not None:
         return f"No such option: {unknown}: {_OF_KUBECTL[unknown].format(command=ctx.command_path)}."
@@ -224,7 +228,8 @@ def _about_unknown(ctx: Any, unknown: str) -> str:
     if owners:
         return f"{unknown} is an option of {', '.join(owners)}, not of {ctx.command.name}."
     message = f"No such option: {unknown}."
-    near = get_close_matches(unknown, {*here, *(name for options in others.values() for name in options)}, n=1)
+    everywhere = {*here, *(name for options in others.values() for name in options)}
+    near = get_close_matches(unknown, here, 1, _MUCH_LIKE) or get_close_matches(unknown, everywhere, 1)
     if not near:
         return message
     owners = [name for name, options in others.items() if near[0] in options]

@@ -40,6 +40,7 @@ OURS = {
     "kwhatif.cli.deschedule",
     "kwhatif.cli.drain",
     "kwhatif.cli.edits",
+    "kwhatif.cli.explain",
     "kwhatif.cli.gate",
     "kwhatif.cli.mcp",
     "kwhatif.cli.mcp.command",

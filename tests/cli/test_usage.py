@@ -15,7 +15,18 @@ from tests.cli.running import fork, run
 ROOT = Path(__file__).parents[2]
 DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
 POD = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
-COMMANDS = ["", "schedule", "preempt", "gate", "rbac", "completion", "snapshot", "snapshot save", "snapshot info"]
+COMMANDS = [
+    "",
+    "schedule",
+    "preempt",
+    "gate",
+    "explain",
+    "rbac",
+    "completion",
+    "snapshot",
+    "snapshot save",
+    "snapshot info",
+]
 
 
 @pytest.fixture
@@ -58,6 +69,7 @@ def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, opti
         ("schedule --images", "--images is an option of snapshot save, not of schedule."),
         ("--policy x gate", "--policy is an option of gate, threats, deschedule: put it after the command."),
         ("schedule --namspace x", "No such option: --namspace. Did you mean --namespace?"),
+        ("drain a --form x", "No such option: --form. Did you mean --from?"),
         ("schedule --rollot x", "No such option: --rollot. Did you mean --rollout, an option of gate?"),
         ("schedule --xyzzy", "No such option: --xyzzy."),
         ("gate -k dir", "No such option: -k: build it first: kubectl kustomize DIR | kwhatif gate -."),
@@ -130,6 +142,7 @@ def completed(shell: str, line: str) -> list[str]:
         ("kwhatif drain --fail-on har", {"harm"}),
         ("kwhatif drain --fail-on unsch", {""}),
         ("kwhatif snapshot ", {"save", "info"}),
+        ("kwhatif explain NO", {"NOde-group", "NOminated", "NOtReady-taint"}),
         ("kwhatif completion ", {"bash", "zsh", "fish", "powershell"}),
         ("kwhatif gate --from clu", {""}),  # nothing: the shell completes files
         ("kwhatif gate clu", {""}),
