@@ -275,7 +275,7 @@ def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) 
 
 
 def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUpRow:
-    events = dict.fromkeys(each.event.label for each in registered if each.plugin == plugin)
+    events = dict.fromkeys(label for each in registered if each.plugin == plugin for label in each.event.labels)
     return WakeUpRow(cause=rows.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
 
 

@@ -104,6 +104,13 @@ class ClusterEvent(NamedTuple):
         return self.custom_label or f"{self.resource}{_NAMES[self.action]}"
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of all events that a registration is for: it may have several actions (`Add | UpdateNodeLabel`)."""
+        if self.custom_label or self.action in _NAMES:
+            return (self.label,)
+        return tuple(f"{self.resource}{_NAMES[single]}" for single in self.action)
+
+    @property
     def is_wildcard(self) -> bool:
         """Whether it stands for every event (`ClusterEventIsWildCard`)."""
         return self.resource is EventResource.WILDCARD and self.action is ActionType.ALL

@@ -262,6 +262,7 @@ class _Reader:
             report_failure(failure, document.json, self._problems.at(document.place))
             return
         known: dict[str, Outline] = {}
+        before = len(self.manifests)
         repeats = repeats_by_object(document, found)
         self._left_out.clear()
         self._refused.clear()
@@ -286,6 +287,9 @@ class _Reader:
         for batch in self._decoder.document(document):
             for single in _one_by_one(batch):
                 self._accept(single, known)
+        # What is read of an outline comes before what is decoded; they are applied as they stand in the document.
+        order = {outline.place.origin.pointer: number for number, outline in enumerate(found)}
+        self.manifests[before:] = sorted(self.manifests[before:], key=lambda each: order.get(each.origin.pointer, 0))
         self._server.report_mistyped()
 
     def finish(self) -> None:

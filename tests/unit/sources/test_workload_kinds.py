@@ -169,3 +169,28 @@ def test_a_kind_of_a_file_is_judged_as_the_file_says(tmp_path: Path) -> None:
     assert problem.field == "spec.pod.spec.containers[0].resources.requests.cpu"
     assert problem.source is not None
     assert problem.source.object == "Widget shop/w"
+
+
+def test_objects_of_a_list_are_applied_as_they_stand_whatever_their_kind() -> None:
+    pod: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "first", "namespace": "shop"}}
+    pod["spec"] = {"containers": [{"name": "a", "image": "i"}]}
+    rollout: Any = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "next", "namespace": "shop"},
+    }
+    rollout["spec"] = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}
+    rollout["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": pod["spec"]}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "n"},
+            "status": {"allocatable": {"cpu": "4", "pods": "9"}},
+        }
+    ]
+    given = kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod, rollout]}))
+    assert [row.name for row in kwhatif.gate(kwhatif.load(nodes), given).workloads] == [
+        "Pod shop/first",
+        "Rollout shop/next",
+    ]

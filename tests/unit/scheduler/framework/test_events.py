@@ -134,3 +134,9 @@ def test_wildcards_reach_nobody_who_registered_for_something() -> None:
     assert UNSCHEDULABLE_TIMEOUT.is_wildcard
     assert FORCE_ACTIVATE.label == "ForceActivate"
     assert not ClusterEvent(R.NODE, A.ALL).matches(UNSCHEDULABLE_TIMEOUT)
+
+
+def test_a_registration_for_several_actions_has_the_name_of_each() -> None:
+    assert ClusterEvent(R.NODE, A.ADD | A.UPDATE_NODE_LABEL).labels == ("NodeAdd", "NodeUpdateNodeLabel")
+    assert ClusterEvent(R.NODE, A.UPDATE).labels == ("NodeUpdate",)
+    assert ClusterEvent(R.NODE, A.ADD).labels == ("NodeAdd",)
