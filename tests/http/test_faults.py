@@ -622,6 +622,7 @@ class TestProxies:
         self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, where: str, proxy: str, said: str
     ) -> None:
         monkeypatch.setitem(sys.modules, "socks", None)
+        monkeypatch.delitem(sys.modules, "urllib3.contrib.socks", raising=False)  # imported while PySocks was there
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.setenv("https_proxy", proxy if where == "https_proxy" else "")
