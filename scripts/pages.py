@@ -20,7 +20,7 @@ from typer import Context
 
 import kwhatif
 from kwhatif.cli.app import commands
-from kwhatif.cli.usage import _commands
+from kwhatif.cli.usage import all_commands
 
 BUILD = ROOT / "build"
 #: Pages outside of docs/, and where they stand in the site.
@@ -65,7 +65,7 @@ def write(path: Path, content: str | bytes) -> None:
 
 def known() -> dict[str, Any]:
     """Every command by its name, such as `snapshot save`."""
-    return dict(_commands(commands()))
+    return dict(all_commands(commands()))
 
 
 def slug(name: str) -> str:

@@ -221,7 +221,7 @@ def _about_unknown(ctx: Any, unknown: str) -> str:
     if unknown in _OF_KUBECTL and ctx.parent is not None:
         return f"No such option: {unknown}: {_OF_KUBECTL[unknown].format(command=ctx.command_path)}."
     here = _options_of(ctx.command)
-    others = {name: _options_of(command) for name, command in _commands(ctx.find_root().command)}
+    others = {name: _options_of(command) for name, command in all_commands(ctx.find_root().command)}
     owners = [name for name, options in others.items() if unknown in options]
     if owners and ctx.parent is None:
         return f"{unknown} is an option of {', '.join(owners)}: put it after the command."
@@ -241,11 +241,11 @@ def _options_of(command: Any) -> list[str]:
     return [name for param in command.params if isinstance(param, TyperOption) for name in param.opts]
 
 
-def _commands(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def all_commands(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """All commands with their names, such as `snapshot save`."""
     for name, child in getattr(command, "commands", {}).items():
         if isinstance(child, TyperGroup):
-            yield from _commands(child, f"{path}{name} ")
+            yield from all_commands(child, f"{path}{name} ")
         else:
             yield f"{path}{name}", child
 

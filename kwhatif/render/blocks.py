@@ -1,12 +1,13 @@
 """What a report says, as blocks: made once for each command, and drawn by `terminal` and `markdown`.
 
 Everything that a drawer needs is here. A block says what its content is, and not how it looks: a text is plain, and a
-drawer escapes it and shortens the names of nodes; signs and tones are names, for which a drawer has glyphs and colours.
+drawer escapes it and shortens the names of nodes; signs and tones are names, for which a drawer has glyphs and colours:
+the glyphs of plain text are here (`GLYPHS`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,19 @@ from kwhatif.words.amounts import but
 
 Tone = Literal["", "good", "warn", "bad", "faint", "strong"]
 Sign = Outcome | Quality
+#: Signs as plain text has them, in a terminal or for a program.
+GLYPHS: Mapping[Sign, str] = {
+    "Placed": "✔",
+    "Preempts": "!",
+    "Unschedulable": "✘",
+    "Gated": "⏸",
+    "Denied": "✘",
+    "Ignored": "-",
+    "Waits": "-",
+    "good": "✔",
+    "doubtful": "!",
+    "bad": "✘",
+}
 #: How many rows of a table a terminal shows, unless all are asked for.
 _MOST_ROWS = 20
 

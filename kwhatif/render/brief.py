@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.render.answer import answer, difference, suited
 from kwhatif.render.blocks import (
+    GLYPHS,
     Block,
     Cell,
     Change,
@@ -35,18 +36,6 @@ _ROWS = (20, 10, 5, 3, 1)
 _MAX_TEXT = 600
 #: Room for the last line, which says what is left out.
 _LAST = 60
-_SIGNS: Mapping[Sign, str] = {
-    "Placed": "✔",
-    "Preempts": "!",
-    "Unschedulable": "✘",
-    "Gated": "!",
-    "Denied": "✘",
-    "Ignored": "-",
-    "Waits": "-",
-    "good": "✔",
-    "doubtful": "!",
-    "bad": "✘",
-}
 #: A token at most: some letters, some digits, a run of blanks, or anything else by itself.
 _PIECE = re.compile(r"[A-Za-z]{1,3}|[0-9]{1,2}|\n|[ ]{2,}|[^A-Za-z0-9\s]")
 
@@ -145,7 +134,7 @@ def _value(value: Value) -> str:
 
 
 def _signed(sign: Sign | None, said: Words) -> str:
-    return _text(said) if sign is None else f"{_SIGNS[sign]} {_text(said)}".rstrip()
+    return _text(said) if sign is None else f"{GLYPHS[sign]} {_text(said)}".rstrip()
 
 
 def _text(said: Words) -> str:

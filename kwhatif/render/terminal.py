@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kwhatif.render.blocks import (
+    GLYPHS,
     Block,
     Cell,
     Change,
@@ -46,18 +47,8 @@ _BAR = 8
 #: What stands deeper in a list is not indented any further.
 _DEEPEST = 20
 _STYLES: Mapping[Tone, str] = {"": "", "good": GOOD, "warn": WARN, "bad": BAD, "faint": FAINT, "strong": STRONG}
-_SIGNS: Mapping[Sign, tuple[str, str]] = {
-    "Placed": ("✔", GOOD),
-    "Preempts": ("!", WARN),
-    "Unschedulable": ("✘", BAD),
-    "Gated": ("⏸", WARN),
-    "Denied": ("✘", BAD),
-    "Ignored": ("-", FAINT),
-    "Waits": ("-", FAINT),
-    "good": ("✔", GOOD),
-    "doubtful": ("!", WARN),
-    "bad": ("✘", BAD),
-}
+_OF_GLYPHS = {"✔": GOOD, "!": WARN, "⏸": WARN, "✘": BAD, "-": FAINT}
+_SIGNS: Mapping[Sign, tuple[str, str]] = {sign: (glyph, _OF_GLYPHS[glyph]) for sign, glyph in GLYPHS.items()}
 
 
 def draw(blocks: Iterable[Block], detail: Detail) -> Iterator[RenderableType]:

@@ -153,8 +153,7 @@ class _Place(NamedTuple):
     def at(self, pointer: str) -> Any:
         """What is there; `_ABSENT` for nothing."""
         found: Any = self.item if pointer.startswith(".") else self.resource
-        steps = pointer.removeprefix(".").split("/")[1:]
-        for step in (each.replace("~1", "/").replace("~0", "~") for each in steps):
+        for step in _steps(pointer):
             if isinstance(found, Mapping):
                 found = found.get(step, _ABSENT)
             elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
@@ -220,12 +219,16 @@ class _Place(NamedTuple):
             value = next((each for each in options if self.value(each) is not _ABSENT), None)
         if not isinstance(value, str) or not value.startswith(("/", "./")):
             return ()
-        steps = [each.replace("~1", "/").replace("~0", "~") for each in value.removeprefix(".").split("/")[1:]]
-        return (*self.path, *steps) if value.startswith(".") else tuple(steps)
+        return (*self.path, *_steps(value)) if value.startswith(".") else _steps(value)
 
     def texts(self, patterns: Mapping[str, str]) -> dict[str, str]:
         """The texts of all these, under their keys."""
         return {key: self.text(pattern) for key, pattern in patterns.items()}
+
+
+def _steps(pointer: str) -> tuple[str, ...]:
+    """The names along a JSON pointer (RFC 6901)."""
+    return tuple(each.replace("~1", "/").replace("~0", "~") for each in pointer.removeprefix(".").split("/")[1:])
 
 
 def merged(layers: Sequence[Any]) -> Any:
@@ -260,7 +263,7 @@ def _places(entry: WorkloadKind, resource: Mapping[str, Any]) -> Iterator[_Place
     for place, item in enumerate(items):
         times = _Place(resource, item).value(entry.times)
         number = min(times, _MOST) if isinstance(times, int) else 1
-        path: tuple[str | int, ...] = (*entry.for_each.split("/")[1:], place)
+        path: tuple[str | int, ...] = (*_steps(entry.for_each), place)
         yield from (_Place(resource, item, index, path) for index in range(number))
 
 

@@ -15,7 +15,7 @@ from typer.main import get_command
 
 import kwhatif
 from kwhatif.cli.app import app
-from kwhatif.cli.usage import _commands, _options_of
+from kwhatif.cli.usage import _options_of, all_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -103,7 +103,7 @@ def test_shell_of_the_page_about_json_runs(block: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_options_of_examples_exist(page: Path) -> None:
-    known = dict(_commands(get_command(app)))
+    known = dict(all_commands(get_command(app)))
     for line in re.findall(r"kwhatif ([a-z].*)", "\n".join(blocks(page, "(?:console|bash)"))):
         words = line.split(" | jq ")[0].split()
         name = " ".join(words[:2]) if words[0] == "snapshot" else words[0]
