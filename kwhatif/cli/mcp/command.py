@@ -12,6 +12,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import listening_at
+from kwhatif.cli.usage import UsageError
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
@@ -84,8 +85,7 @@ def _require_sdk() -> None:
     try:
         import mcp.server.lowlevel  # noqa: F401
     except ImportError:
-        message = "it needs the package mcp: pip install 'kwhatif[mcp]'"
-        raise typer.BadParameter(message, param_hint="mcp") from None
+        raise UsageError("kwhatif mcp needs the package mcp: pip install 'kwhatif[mcp]'") from None
 
 
 def _own() -> dict[str, dict[str, str]]:
