@@ -266,9 +266,9 @@ ReadingCaveat = (
     VersionNotRead
     | VersionNotDefault
     | SomeNamespaces
+    | SomeObjects
     | ObjectsTwice
     | CollectionFailed
-    | SomeObjects
     | SchedulerConfigLeftOut
     | RecordedChanges
     | NoDates
