@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.kube.model.cluster import KubernetesObject
@@ -51,7 +50,6 @@ class Engine:
         chance: Chance | None = None,
         unschedulable: Collection[str] = (),
         *,
-        usage: QuotaUsage | None = None,
         scored: bool = False,
     ) -> None:
         """Set up.
@@ -64,12 +62,11 @@ class Engine:
             parameters: how long things take.
             chance: decides between equal choices; by default, the convention.
             unschedulable: keys of pending pods that are not tried before they change themselves.
-            usage: the usage of quotas; None: that of their status.
             scored: whether scores are computed even where there is nothing to choose.
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance(), usage).prepare()
+        self.world = World(state, clock, chance or Chance()).prepare()
         self.scheduler = scheduler_for(state.cluster)(self.world, profiles, unschedulable, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
@@ -40,7 +39,6 @@ class InstantRun:
         self,
         session: Session,
         state: State,
-        usage: QuotaUsage,
         planned: Sequence[Planned],
         explain: Explain,
         rollout: Rollout,
@@ -50,7 +48,6 @@ class InstantRun:
         Args:
             session: the cluster, before anything is applied.
             state: a fork of it, in which everything is applied but pods and what makes them.
-            usage: what is used of its quotas.
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
             rollout: which moment of a rollout is asked for.
@@ -64,7 +61,6 @@ class InstantRun:
             session.profiles,
             MAKING_PODS,
             Clock(start_of(state.cluster)),
-            usage,
             self._is_ready,
             counts_budgets=counts_budgets,
         )

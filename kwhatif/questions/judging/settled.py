@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
@@ -174,7 +173,6 @@ class SettledRun:
         planned: Sequence[Planned],
         explain: Explain,
         unschedulable: Collection[str],
-        usage: QuotaUsage,
     ) -> None:
         """Set up.
 
@@ -184,7 +182,6 @@ class SettledRun:
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
             unschedulable: keys of pending pods that are not tried.
-            usage: what is used of quotas.
         """
         self._session = session
         self._manifests = [ManifestRollout(each) for each in planned]
@@ -200,7 +197,6 @@ class SettledRun:
             clock,
             _PARAMETERS,
             unschedulable=unschedulable,
-            usage=usage,
             scored=True,
         )
         self._engine.scheduler.begin()
