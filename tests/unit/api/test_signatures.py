@@ -89,7 +89,7 @@ def annotation(said: Any) -> str:
 
 
 def signatures() -> str:
-    lines = [line for name in sorted(kwhatif.__all__) for line in described(name, getattr(kwhatif, name))]
+    lines = [line for name in sorted(dir(kwhatif)) for line in described(name, getattr(kwhatif, name))]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +105,7 @@ def test_no_public_signature_has_changed(request: pytest.FixtureRequest) -> None
 
 
 def test_every_function_says_what_it_takes_and_gives() -> None:
-    functions = {name: value for name in kwhatif.__all__ if inspect.isfunction(value := getattr(kwhatif, name))}
+    functions = {name: value for name in dir(kwhatif) if inspect.isfunction(value := getattr(kwhatif, name))}
     for name, value in functions.items():
         signature = inspect.signature(value)
         kinds = [*(each.annotation for each in signature.parameters.values()), signature.return_annotation]
