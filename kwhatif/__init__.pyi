@@ -15,12 +15,12 @@ from kwhatif.api.html import html as html
 from kwhatif.api.maintenance import drain as drain
 from kwhatif.api.maintenance import outage as outage
 from kwhatif.api.maintenance import upgrade as upgrade
+from kwhatif.api.options import SchedulerOptions as SchedulerOptions
 from kwhatif.api.questions import advise as advise
 from kwhatif.api.questions import pending as pending
 from kwhatif.api.questions import preempt as preempt
 from kwhatif.api.questions import schedule as schedule
 from kwhatif.api.resize import resize as resize
-from kwhatif.api.scheduler import SchedulerOptions as SchedulerOptions
 from kwhatif.api.sessions import edited as edited
 from kwhatif.api.sessions import load as load
 from kwhatif.api.sessions import load_live as load_live

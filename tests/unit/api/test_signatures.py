@@ -7,6 +7,7 @@ that is new is a minor version; one that is gone or different is a major version
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from enum import Enum
@@ -85,7 +86,7 @@ def fields_of(value: type[msgspec.Struct]) -> dict[str, str]:
 
 def annotation(said: Any) -> str:
     text = said if isinstance(said, str) else getattr(said, "__forward_arg__", None) or str(said)
-    return text.partition(", Option(")[0].removeprefix("Annotated[")
+    return re.split(r", Option\(|, _[A-Z]+\]$", text)[0].removeprefix("Annotated[")
 
 
 def signatures() -> str:
