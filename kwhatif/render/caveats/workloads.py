@@ -22,6 +22,7 @@ from kwhatif.kube.model.caveat.workloads import (
     OwnersSilent,
     ReplicaSetsInferred,
     ReplicasKept,
+    RequestsKept,
     ResizeAssumed,
     ResizeEvicts,
     TolerationUnknown,
@@ -127,6 +128,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             )
         case Injected():
             return _injected(caveat)
+        case RequestsKept(source=source, workloads=kept):
+            return f"{source}: nothing is known of {some(kept)}, which keep their requests"
         case NodesNotAdded():
             return not_added([caveat])
         case LeftOutOfStory(what=what, objects=objects):

@@ -78,7 +78,7 @@ class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=Tr
 
 
 class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_only=True):
-    """A NodePool, NodeClaim or HorizontalPodAutoscaler of the input cannot be understood, and is left out."""
+    """A NodePool, NodeClaim or autoscaler of pods of the input cannot be understood, and is left out."""
 
     #: Such as `NodePool general`.
     object: str
