@@ -54,8 +54,8 @@ Requests = Annotated[
     typer.Option(
         "--requests",
         metavar="FROM",
-        help="Pods request what they need: vpa (VerticalPodAutoscalers), metrics (PodMetrics), or a file of usage:"
-        " kubectl top pods --containers, CSV, PodMetrics, or cpu=FILE, memory=FILE of Prometheus. Repeatable.",
+        help="Pods request what they need by the cluster's VerticalPodAutoscalers (vpa), its PodMetrics (metrics)"
+        ", or a file: kubectl top pods --containers, CSV, PodMetrics; of Prometheus cpu=FILE, memory=FILE. Repeatable.",
         rich_help_panel=EDITS,
     ),
 ]
