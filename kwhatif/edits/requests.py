@@ -168,7 +168,9 @@ def _recommending_use(owner: str, used: _Used, before: VerticalPodAutoscaler | N
         )
         for container in sorted({*known, *used})
     )
-    meta = ObjectMeta(name=f"{kind.lower()}-{name}", namespace=namespace) if before is None else before.metadata
+    made = VerticalPodAutoscaler(
+        api_version="autoscaling.k8s.io/v1", metadata=ObjectMeta(name=f"{kind.lower()}-{name}", namespace=namespace)
+    )
     spec = VerticalPodAutoscalerSpec(
         target_ref=CrossVersionObjectReference(kind=kind, name=name),
         update_policy=VerticalUpdatePolicy(update_mode=_INITIAL),
@@ -177,7 +179,7 @@ def _recommending_use(owner: str, used: _Used, before: VerticalPodAutoscaler | N
         ),
     )
     status = RecommendedPodResources(container_recommendations=rows)
-    return VerticalPodAutoscaler(metadata=meta, spec=spec, status=VerticalPodAutoscalerStatus(recommendation=status))
+    return replace(before or made, spec=spec, status=VerticalPodAutoscalerStatus(recommendation=status))
 
 
 # --- what was measured -------------------------------------------------------------------------------------------

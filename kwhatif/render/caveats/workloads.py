@@ -129,7 +129,7 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
         case Injected():
             return _injected(caveat)
         case RequestsKept(source=source, workloads=kept):
-            return f"{source}: nothing is known of {some(kept)}, which keep their requests"
+            return f"requests stay as they are where {source} says nothing about them: {some(kept)}"
         case NodesNotAdded():
             return not_added([caveat])
         case LeftOutOfStory(what=what, objects=objects):
