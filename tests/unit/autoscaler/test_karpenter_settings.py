@@ -18,8 +18,8 @@ from tests.karpenter.objects import TYPES, Json, asked, node, pod, pool, type_
 from tests.karpenter.play import NOW, play
 
 WEB = {"matchLabels": {"app": "web"}}
-HOST = {"topologyKey": "kubernetes.io/hostname", "labelSelector": WEB}
-PREFERENCES = {
+HOST: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": WEB}
+PREFERENCES: dict[str, Json] = {
     "spread": {"topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"} | HOST]},
     "anti-affinity": {
         "affinity": {
@@ -30,7 +30,7 @@ PREFERENCES = {
     },
 }
 LARGE = {"key": "example.com/cpu", "operator": "In", "values": ["8"]}
-PREFERS_LARGE = {
+PREFERS_LARGE: Json = {
     "affinity": {
         "nodeAffinity": {
             "preferredDuringSchedulingIgnoredDuringExecution": [
