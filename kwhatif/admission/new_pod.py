@@ -28,7 +28,6 @@ from kwhatif.admission.plugins import (
 )
 from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
 from kwhatif.admission.pod_security.policy import check_pod_security
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
@@ -220,8 +219,8 @@ def _ends_before(first: Toleration, second: Toleration) -> bool:
     return second.toleration_seconds is None or second.toleration_seconds > first.toleration_seconds
 
 
-def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage, name: str = "") -> Admitted[Pod] | Denied:
-    """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`.
+def admit_pod(pod: Pod, cluster: Cluster, name: str = "") -> Admitted[Pod] | Denied:
+    """The pod as the API server would store it, or why it is rejected, by all but quotas.
 
     `name`: that of a pod without one, which the API server makes (`generateName`) late: plugins that change the pod do
     not see it.
@@ -234,7 +233,7 @@ def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage, name: str = "") -> 
     merged = merge_label_keys(unmerged)
     changes = (*prepared.changes, *changes_between("MatchLabelKeys", unmerged, merged))
     named = _named(merged, name or pod.metadata.name)
-    refusal = _refusal(_named(unmerged, named.metadata.name), cluster) or usage.charge(named)
+    refusal = _refusal(_named(unmerged, named.metadata.name), cluster)
     return Admitted(named, changes) if refusal is None else refusal
 
 
@@ -247,26 +246,26 @@ class ReplicaAdmission:
         #: Whether the last pod was like the one before it.
         self.is_repeated = False
 
-    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-        """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
+    def admit(self, pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
+        """The pod as the API server would store it, or why it is rejected, by all but quotas."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         self.is_repeated = not (is_reference() or last is None or last[0] is not pod.spec or last[1] != like)
         if last is None or not self.is_repeated:
-            admitted = _admit_one(pod, cluster, usage)
+            admitted = _admit_one(pod, cluster)
             if not isinstance(admitted, Denied):
                 self._last = pod.spec, like, admitted
             return admitted
         known = last[2].object
         named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
-        return usage.charge(named) or replace(last[2], object=named)
+        return replace(last[2], object=named)
 
 
-def _admit_one(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
+def _admit_one(pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
     meta, owner = pod.metadata, controller_of(pod.metadata)
     if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # which names its pods itself
-        return admit_pod(pod, cluster, usage)
-    return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, usage, meta.name)
+        return admit_pod(pod, cluster)
+    return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, meta.name)
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:

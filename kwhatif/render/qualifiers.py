@@ -208,6 +208,7 @@ _CONSTANT: Mapping[type, str] = {
     workloads.FieldsNotCompared: "only what scheduling reads is compared",
     reading.VersionNotRead: "some objects are of a version that is not read",
     reading.SomeNamespaces: "only some namespaces are known",
+    reading.SomeObjects: "only some pods are known",
     reading.ObjectsTwice: "some objects are there twice",
     reading.SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
     scheduling.DevicesNotModelled: "some features of devices are not modelled",

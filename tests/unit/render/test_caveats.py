@@ -69,6 +69,7 @@ from kwhatif.kube.model.caveat.reading import (
     ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     SomeNamespaces,
+    SomeObjects,
     StaleSnapshot,
     TwoMoments,
     UndatedSnapshot,
@@ -261,6 +262,9 @@ SENTENCES: dict[Caveat, str] = {
     SomeNamespaces(dump="a dump", count=1, unless="--all"): (
         "a dump holds the namespaces that it was asked for, here 1: pods of others count nowhere, unless it was taken"
         " with --all"
+    ),
+    SomeObjects(dump="an archive", resources=("pods", "nodes"), chosen="that fail"): (
+        "an archive holds only some pods and nodes, those that fail: the others count nowhere"
     ),
     SomeNamespaces(dump="a support bundle"): (
         "a support bundle that was asked for some namespaces only: pods of others count nowhere"

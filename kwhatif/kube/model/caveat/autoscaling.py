@@ -101,8 +101,9 @@ class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", k
 
 
 class AutoscalerSettingsRead(BaseCaveat, tag="autoscaler-settings-read", kw_only=True):
-    """The autoscaler's settings are those of its own workload's arguments."""
+    """The autoscaler's settings are those that its own workload gives it."""
 
+    autoscaler: str = "the Cluster Autoscaler"
     source: str
     #: The flags that count.
     flags: tuple[str, ...]
