@@ -122,8 +122,9 @@ class TestUsage:
         objects = [node(), *deployment(pod(RS, "web-1", "web-1-bcdfg", WEB, status=status), made_of=WEB), quota]
         session = edited(usage(tmp_path, "shop web-1-bcdfg c 250m 0"), objects=objects)
         assert session.state.pods["shop/web-1-bcdfg"].resources.requested.cpu == 250
-        (used,) = (each.status.used["requests.cpu"] for each in session.cluster.all(ResourceQuota).values())
-        assert used == "1250m"
+        (changed_quota,) = session.cluster.all(ResourceQuota).values()
+        assert changed_quota.status is not None
+        assert changed_quota.status.used["requests.cpu"] == "1250m"
 
 
 class TestVerticalPodAutoscalers:
