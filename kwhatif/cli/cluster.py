@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from kwhatif.cli.cluster_options import (
     Strict,
     Verbose,
 )
-from kwhatif.cli.edits import Compare, Edits, If
+from kwhatif.cli.edits import Compare, Edits, If, Requests
 from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import reading_progress
 from kwhatif.cli.reports import Answers
@@ -124,6 +125,7 @@ class SchedulerSource:
     scheduler: SchedulerOptions = field(default_factory=SchedulerOptions)
     if_: If = None
     edits: Edits = None
+    requests: Requests = None
     compare: Compare = False
 
     def __post_init__(self) -> None:
@@ -137,8 +139,14 @@ class SchedulerSource:
                 "it needs the configuration that names the extenders: give --scheduler-config",
                 param_hint="--call-extenders",
             )
-        if self.compare and not (self.if_ or self.edits):
-            raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
+        if self.compare and not (self.changes or self.edits):
+            raise typer.BadParameter("it needs edits: give --if, --edits or --requests", param_hint="--compare")
+
+    @property
+    def changes(self) -> list[str]:
+        """The edits as text: those of `--if`, and that of `--requests`, which is made last."""
+        sources = " ".join(map(shlex.quote, self.requests or ()))
+        return [*(self.if_ or ()), *([f"requests from {sources}"] if sources else [])]
 
     @property
     def strict(self) -> bool:
@@ -163,7 +171,7 @@ class SchedulerSource:
         """
         watcher = WATCHER.get()
         if watcher is not None:
-            _refuse_standard_input((*manifests, *(self.edits or ())))
+            _refuse_standard_input((*manifests, *(self.edits or ()), *(self.requests or ())))
             session = watcher.session(self.watch)
         else:
             with no_garbage_collection():
@@ -179,11 +187,11 @@ class SchedulerSource:
         Raises:
             InputError: an edit is wrong.
         """
-        if not (self.if_ or self.edits):
+        if not (self.changes or self.edits):
             return session
         from kwhatif.api.sessions import edited_by
 
-        return edited_by(session, self.if_ or (), files=self.edits or (), namespace=namespace, option="--if")
+        return edited_by(session, self.changes, files=self.edits or (), namespace=namespace, option="--if")
 
     def ask(
         self,

@@ -36,6 +36,7 @@ _OTHERWISE = (
     ("; 2*FILE: two", ""),
     (", or -", ""),
     ("The same from a YAML list; made before those of --if.", "The same as YAML lists; made before those of if."),
+    (", or a file: kubectl top pods --containers, CSV, PodMetrics; of Prometheus cpu=FILE, memory=FILE.", "."),
     (" Repeatable, in order.", " Made in order."),
     (" Repeatable.", ""),
 )

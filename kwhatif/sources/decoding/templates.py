@@ -12,6 +12,7 @@ from msgspec import field
 from msgspec.structs import force_setattr, replace
 
 from kwhatif.admission.pod_security.checks import PROFILES
+from kwhatif.autoscaler.karpenter.settings import kept_settings
 from kwhatif.kube.model.meta import LastApplied, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, TemplateText
@@ -25,6 +26,8 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _AUTOSCALER = "cluster-autoscaler"
 #: Its name, and not that of an annotation of its.
 _AUTOSCALER_SIGN = re.compile(rb"cluster-autoscaler(?!\.kubernetes\.io)")
+#: Karpenter's image, as its providers call it.
+_KARPENTER = re.compile(r"karpenter(?:/[a-z-]*controller|-controller)\b")
 
 
 class _Managed(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,10 +68,22 @@ class _Noted(msgspec.Struct, frozen=True):
     metadata: _Meta = field(default_factory=_Meta)
 
 
+class _Variable(msgspec.Struct, frozen=True):
+    name: str = ""
+    value: str = ""
+    value_from: msgspec.Raw = field(name="valueFrom", default=_NOTHING)
+
+    @property
+    def pair(self) -> tuple[str, str | None]:
+        """Its name and value; None: that stands elsewhere."""
+        return self.name, self.value if self.value_from == _NOTHING else None
+
+
 class _Container(msgspec.Struct, frozen=True):
     image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    env: tuple[_Variable, ...] = ()
 
     @property
     def is_autoscaler(self) -> bool:
@@ -155,6 +170,17 @@ def _keep_arguments(obj: Pod | PodTemplateSpec, json: Buffer) -> None:
             force_setattr(obj, "metadata", replace(obj.metadata, annotations=notes))
 
 
+def _keep_settings(template: PodTemplateSpec, json: Buffer) -> None:
+    """Keep the settings of Karpenter, if the template runs it."""
+    with suppress(*FAILURES):
+        containers = _RUNNING.decode(json).spec.containers
+        found = next((each for each in containers if _KARPENTER.search(each.image)), None)
+        if found is not None:
+            kept = kept_settings((each.pair for each in found.env), (*found.command[1:], *found.args))
+            notes = replace(template.metadata.annotations, karpenter_settings=kept)
+            force_setattr(template, "metadata", replace(template.metadata, annotations=notes))
+
+
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
     """Keep them, except for what controllers make, which is not applied."""
     if isinstance(obj, Node) or (isinstance(obj, Job | Pod) and controller_of(obj.metadata)):
@@ -170,6 +196,8 @@ def _keep(obj: Any, read: _Workload | _Noted) -> None:
         json = _text(spec.job_template.spec.template if isinstance(obj, CronJob) else spec.template)
         keep_profiles(template.metadata, json)
         _keep_arguments(template, json.encode())
+        if _KARPENTER.search(json):
+            _keep_settings(template, json.encode())
         force_setattr(template, "text", TemplateText(json=json, applied=template_applied, managed=template_managed))
 
 
