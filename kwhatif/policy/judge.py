@@ -1,4 +1,9 @@
-"""Evaluates the policy for decisions and caveats."""
+"""Evaluates the policy for decisions and caveats.
+
+The annotation `kwhatif.dev/ignore`, or an exception of the policy, suppresses findings. The annotation is
+`RULE[, RULE…]: REASON`; several entries are on separate lines or separated by `;`. A reason may end with its last day:
+`(until 2026-12-31)`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,6 @@ from kwhatif.policy.schema import ExceptionRule, Level
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.policy import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
-
-# Suppression of findings by the annotation `kwhatif.dev/ignore`, or by an exception of the policy.
-#
-# The annotation is `RULE[, RULE…]: REASON`; several entries are on separate lines or separated by `;`. A reason may end
-# with its last day: `(until 2026-12-31)`.
 
 _UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
 
