@@ -10,13 +10,14 @@ import msgspec
 import pytest
 
 import kwhatif
+from kwhatif.api.live import LiveCluster
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.sources.live.options import LiveOptions
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI, answer, empty_list, recorded
-from tests.http.test_watch import HASTY, LiveCluster, until
+from tests.http.test_watch import HASTY, until
 
 Json = dict[str, Any]
 #: The demo cluster of custom kinds.

@@ -60,9 +60,10 @@ def test_pods_of_a_strimzi_pod_set_come_back_without_its_node_pool() -> None:
     objects: list[Json] = [node | {"metadata": {"name": name}} for name in ("a", "b", "c")]
     for number, name in enumerate("ab"):
         meta = {"name": f"kafka-broker-{number}", "namespace": "shop", "ownerReferences": [owner], "labels": {"k": "v"}}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"nodeName": name}}
-        pod["spec"] |= {"containers": [container]}
-        objects.append(pod | {"status": {"phase": "Running"}})
+        spec = {"nodeName": name, "containers": [container]}
+        objects.append(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+        )
     report = json.loads(kwhatif.drain(kwhatif.load(objects), "a").to_json())
     (row,) = report["story"]["workloads"]
     assert (row["workload"], len(row["after"])) == ("StrimziPodSet shop/kafka-broker", 2)
