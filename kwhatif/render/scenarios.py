@@ -12,6 +12,7 @@ from kwhatif.render.blocks import (
     Listing,
     Row,
     Table,
+    Verdict,
     exact,
     folded,
     node,
@@ -20,8 +21,10 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import of_story
 from kwhatif.render.detail import Detail
-from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
 from kwhatif.render.story_rows import of_question
 from kwhatif.report import Report
@@ -48,7 +51,8 @@ def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
 def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
     """The summary, all scenarios, and the stories of the worst."""
     is_harmless = all(row.verdict.ok for row in rows)
-    yield verdict(("good" if is_harmless else "bad", _summary(rows, report.command)), story_qualifier(report))
+    quality: Quality = "good" if is_harmless else "bad"
+    yield verdict((quality, _summary(rows, report.command)), qualifier(report, of_command(report)))
     if detail.quiet:
         return
     numbers = (number("Pods"), number("Pending"), number("In turn"), number("After"))
@@ -57,7 +61,7 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
     for row in rows:
         if row.story is not None and row.story.verdict is not None:
             yield Heading(f"{row.scenario}:")
-            yield from _worst(row.story)
+            yield from _worst(row.story, report, detail)
     yield from _others(report, rows, detail)
     explained = next((row.story for row in rows if row.story is not None), None)
     if explained is not None:
@@ -81,9 +85,12 @@ def _scenario(row: ScenarioRow) -> Row:
     return row.scenario, may, *map(str, numbers), took(verdict.seconds), verdict.why or "-"
 
 
-def _worst(story: Story) -> Iterator[Block]:
+def _worst(story: Story, report: Report, detail: Detail) -> Iterator[Block]:
     quality, said = first_line(story)
-    yield Listing([Item(said, sign=quality)], "lines")
+    if detail.page:
+        yield Verdict(said, quality, minor=True, sure=of_story(story, report))
+    else:
+        yield Listing([Item(said, sign=quality)], "lines")
     asked = of_question(story)
     yield from shown(waves(asked), blocked(asked))
     yield from what_becomes(asked)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from kwhatif._version import __version__
 from kwhatif.render.answer import answer, difference, suited
-from kwhatif.render.blocks import Block, Cell, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
+from kwhatif.render.blocks import Block, Cell, Degree, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
 from kwhatif.render.detail import Detail, clock
 from kwhatif.render.html.map import map_of
 from kwhatif.render.html.told import told_of
@@ -43,6 +43,21 @@ SIGNS: Mapping[Sign, tuple[str, str, str]] = {
     "good": ("✔", "yes", "good"),
     "doubtful": ("!", "with a doubt", "warn"),
     "bad": ("✘", "no", "bad"),
+}
+
+
+class Degreed(NamedTuple):
+    """How a page marks how sure a statement is."""
+
+    glyph: str
+    words: str
+    meaning: str
+
+
+DEGREE_LOOKS: Mapping[Degree, Degreed] = {
+    "proven": Degreed("■", "proven", "it follows from the input by Kubernetes' rules"),
+    "several": Degreed("◧", "one of several outcomes", "the cluster may choose otherwise between equals"),
+    "assumed": Degreed("□", "assumed", "it rests on what is not known, or not modelled"),
 }
 
 
@@ -112,21 +127,23 @@ class Placed(NamedTuple):
     anchor: str = ""
     anchors: Mapping[str, str] = {}
     is_open: bool = False
+    #: Of a verdict: it stands below the title of its part, if there is one.
+    level: int = 2
 
 
 def _placed(blocks: Sequence[Block], title: str = "Answer") -> Iterator[Placed]:
     folded = sum(isinstance(block, Folded) for block in blocks)
-    anchors = _anchors(blocks)
+    anchors, level = _anchors(blocks), 2
     for block in blocks:
         match block:
             case Heading(text):
-                title = text.removesuffix(":")
+                title, level = text.removesuffix(":"), 3
                 yield Placed(block, title, anchors[title])
                 continue
             case Verdict(text) | Sentence(text, "strong"):
                 title = _plain(text).removesuffix(":")
         first = block.columns[0].title if isinstance(block, Table) else ""
-        yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED)
+        yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED, level)
 
 
 def _anchors(blocks: Sequence[Block]) -> Mapping[str, str]:
@@ -192,5 +209,5 @@ def _environment() -> Environment:
         "placed": _placed,
     }
     made.filters.update(filters)
-    made.globals.update(signs=SIGNS, most_rows=_MOST_ROWS)
+    made.globals.update(signs=SIGNS, degrees=DEGREE_LOOKS, most_rows=_MOST_ROWS)
     return made
