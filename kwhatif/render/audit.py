@@ -59,6 +59,10 @@ def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
     yield from _baseline(row)
     for each in shown[:_MOST_PARTS] if detail.page else ():
         yield from _part(report, each)
+    beyond = len(shown) - _MOST_PARTS if detail.page else 0
+    if beyond > 0:
+        said = f"{plural(beyond, 'finding')} of the table have no part here: this shows one of them, by its ID:"
+        yield Listing([Item(said, (command("kwhatif audit --explain ID -o html", report),))])
     accepted = [each for each in row.findings if each.accepted is not None]
     if accepted:
         yield from folded("Accepted findings", _accepted(accepted))

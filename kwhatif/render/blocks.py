@@ -169,13 +169,14 @@ Row = Sequence[Value | Cell]
 class Table:
     """Rows with a value for each column. `most`: how many of them say enough, unless all are asked for; None: all.
 
-    `rest`: in place of rows that were not made.
+    `rest`: in place of rows that were not made. `named`: a table above may lead to each row, by its first value.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     most: int | None = _MOST_ROWS
     rest: Row | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block
     yield from shown(happens_anyway(story))
     if detail.explain:
         yield tree(story)
-    elif is_whole:
+    elif is_whole or detail.has_room:
         yield from folded("Timeline", *timeline(story, detail), bare=True)
     yield assumed(story)
 
