@@ -98,7 +98,7 @@ def _about(report: Report, concerns: Callable[[Caveat], bool]) -> Iterable[Cavea
     return filter(concerns, report.caveat_details)
 
 
-# --- facts that are no caveats ---------------------------------------------------------------------------------------
+# --- facts besides the caveats ---------------------------------------------------------------------------------------
 
 _NOT_OVER = Sure("assumed", "it was not played to its end")
 
