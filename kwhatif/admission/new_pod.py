@@ -31,10 +31,12 @@ from kwhatif.admission.pod_security.policy import check_pod_security
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
 from kwhatif.kube.matching.requests import resource_nanos
 from kwhatif.kube.matching.tolerations import NO_EXECUTE
 from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
 from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
@@ -52,11 +54,29 @@ def inject(pod: Pod, cluster: Cluster) -> Pod:
 
 
 def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
-    """What webhooks add to a pod that is created now; None if it already has that."""
+    """What webhooks add to a pod that is created now; None if it already has that.
+
+    Requests that its vertical autoscaler sets are not among it: these follow from what that recommends.
+    """
     if cluster.webhooks is None:
         return None
-    known = cluster.webhooks.injection(pod, workload_of(pod, cluster))
+    owner = workload_of(pod, cluster)
+    known = cluster.webhooks.injection(pod, owner)
+    rows = recommended_for_new(pod, owner, cluster) if known is not None and known.injection.resources else {}
+    if known is not None and rows:
+        resources = {name: _besides(row, rows.get(name)) for name, row in known.injection.resources.items()}
+        resources = {name: row for name, row in resources.items() if row.requests or row.limits}
+        known = replace(known, injection=replace(known.injection, resources=resources))
     return None if known is None or _injected(pod.spec, known.injection) is pod.spec else known
+
+
+def _besides(shown: ResourceRequirements, own: ResourceRequirements | None) -> ResourceRequirements:
+    """What pods show, but for what is set anyway."""
+    if own is None:
+        return shown
+    requests = {name: text for name, text in shown.requests.items() if name not in own.requests}
+    limits = {name: text for name, text in shown.limits.items() if name not in own.limits}
+    return ResourceRequirements(requests=requests, limits=limits)
 
 
 def workload_of(pod: Pod, cluster: Cluster) -> str:
@@ -98,18 +118,10 @@ def _with(
     resources: Mapping[str, ResourceRequirements],
 ) -> tuple[Container, ...]:
     if resources:
-        own = each_of(lambda each: _resized(each, resources[each.name]) if each.name in resources else each, own)
+        own = each_of(lambda each: with_resources(each, resources[each.name]) if each.name in resources else each, own)
     first = [each for each in more.first if each.name not in names]
     last = [each for each in more.last if each.name not in names]
     return (*first, *own, *last) if first or last else own
-
-
-def _resized(container: Container, given: ResourceRequirements) -> Container:
-    own = container.resources
-    requests, limits = {**own.requests, **given.requests}, {**own.limits, **given.limits}
-    if (requests, limits) == (own.requests, own.limits):
-        return container
-    return replace(container, resources=replace(own, requests=requests, limits=limits))
 
 
 def _with_new(own: tuple[Volume, ...], more: Iterable[Volume]) -> tuple[Volume, ...]:
@@ -298,7 +310,7 @@ def _classes_of(cluster: Cluster) -> PriorityClasses:
 
 
 #: The kinds that the steps and the later checks read, except quotas.
-_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
+_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass, VerticalPodAutoscaler)
 _FIRST: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("Defaults", _default),
     AdmissionStep("NamespaceLifecycle", lambda pod, cluster: check_namespace(pod, cluster) or pod),
@@ -311,7 +323,12 @@ _BUILT_IN: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("PodLevelResources", _complete),
 )
 #: Webhooks are called after the built-in plugins, which then run again to see what webhooks have added.
-_STEPS = (*_FIRST, AdmissionStep("MutatingAdmissionWebhook", inject), *_BUILT_IN)
+_STEPS = (
+    *_FIRST,
+    AdmissionStep("MutatingAdmissionWebhook", inject),
+    AdmissionStep("VerticalPodAutoscaler", lambda pod, cluster: recommend(pod, workload_of(pod, cluster), cluster)),
+    *_BUILT_IN,
+)
 
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:

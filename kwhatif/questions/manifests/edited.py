@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Admitted, Denied, changes_between
 from kwhatif.admission.quota.state import Counted, QuotaAdmission
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.edits.edit import Edit, Resolved, Scaling, SourcedEdit
+from kwhatif.edits.edit import Edit, Requests, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -148,7 +148,8 @@ def edit_session(
         before = state.fork()
         made = _Made(state, edit, resolved, session.profiles, daemons)
         differences = Differences(before, state)
-        decided = tuple(resizes.settle(differences.of(Pod), state))
+        # Pods with other requests are as if they had been started with them: their kubelets decide nothing.
+        decided = tuple(resizes.settle(() if isinstance(edit, Requests) else differences.of(Pod), state))
         differences = Differences(before, state)
         state.apply(*map(Upsert, _quotas(differences)), *_in_order(differences))
         found.extend(Problem(where, message) for message in made.refusals)

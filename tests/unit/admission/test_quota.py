@@ -148,7 +148,8 @@ def test_what_is_used_is_part_of_the_state() -> None:
     state = State(Cluster([quota({"pods": "2"}), pod("a").build()]))
     world = World.standing(state)
     ahead = world.fork()
-    assert ahead.write(Create(pod("b").build()), "user", None) is None
-    assert "used: pods=2" in said(ahead.write(Create(pod("c").build()), "user", None))
+    b, c = (Create(pod(name).image("app:1").spec(priority=None).build()) for name in "bc")
+    assert ahead.write(b, "user", None) is None
+    assert "used: pods=2" in said(ahead.write(c, "user", None))
     used = [each.state.cluster.all(ResourceQuota)["default/quota"].status for each in (ahead, world)]
     assert used == [ResourceQuotaStatus(hard={"pods": "2"}, used={"pods": number}) for number in ("2", "1")]

@@ -130,6 +130,7 @@ from kwhatif.kube.model.caveat.workloads import (
     PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
+    RequestsKept,
     ResizeAssumed,
     ResizeEvicts,
     TolerationUnknown,
@@ -526,6 +527,9 @@ SENTENCES: dict[Caveat, str] = {
     ): (
         "Pod a/b gets container proxy, as 1 pod of Deployment a/web has with the same label"
         " sidecar.istio.io/inject=true: webhooks add it"
+    ),
+    RequestsKept(source="usage.csv", workloads=("Deployment a/b",)): (
+        "requests stay as they are where usage.csv says nothing about them: Deployment a/b"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"

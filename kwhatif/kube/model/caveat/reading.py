@@ -104,7 +104,7 @@ class NoAdmission(Lacking, tag="no-admission", kw_only=True):
 
 
 class NoAutoscalers(Lacking, tag="no-autoscalers", kw_only=True):
-    """HorizontalPodAutoscalers, NodePools or NodeClaims could not be read: the answer assumes that there are none."""
+    """Autoscalers of pods, NodePools or NodeClaims could not be read: the answer assumes that there are none."""
 
     warns = False
 
