@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwhatif.api.options import SchedulerOptions
+from kwhatif.api.options import PathLike, SchedulerOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE

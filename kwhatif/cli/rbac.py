@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import WorkloadKinds
-
 
 def rbac(
     *,
     watch: Annotated[
         bool, typer.Option("--watch", help="The one for watch and serve, which watch what they read.")
     ] = False,
-    workload_kinds: WorkloadKinds = None,
+    workload_kinds: Annotated[
+        str | None,
+        typer.Option("--workload-kinds", metavar="FILE", help="Also for the custom kinds of this file."),
+    ] = None,
 ) -> None:
     """Print the smallest ClusterRole with which a live cluster can be read.
 
