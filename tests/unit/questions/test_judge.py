@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.kube.matching.pod_choice import ALL_PODS
+from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
@@ -380,7 +380,7 @@ def test_of_one_owner_the_first_of_each_outcome_says_why() -> None:
 
 def test_the_pending_pods_of_one_namespace() -> None:
     session = Session(cluster(*small("n1"), waiting("a", priority=5), pod("b", "ml").cpu("3")))
-    report = ask(session, pending_in="ml")
+    report = ask(session, pending=PodChoice("ml"))
     assert fates(report) == "b:U"
     assert [each.pod for each in report.queued_before] == ["default/a"]
 
