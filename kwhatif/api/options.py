@@ -153,7 +153,9 @@ class AuditArguments(MaintenanceOptions, total=False):
     only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain; without it, all.", "", "LIST")]
     explain: Annotated[str, Option("All about one finding: what shows it, the proof, what helps.", "", "ID")]
     baseline: Annotated[str, Option("Accepted findings: only others fail. -o baseline writes such a file.", "", "FILE")]
-    budget: Annotated[str, Option("Ask nothing more after this time; 0: no limit.", "0", "DURATION")]
+    budget: Annotated[
+        str, Option("Ask nothing more after this time, and give up what is asked then; 0: no limit.", "0", "DURATION")
+    ]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")
