@@ -1,7 +1,7 @@
 """Makes the pages of the site, and the man pages: those of docs/, and one for each command, of its own options.
 
 What a command's page shows as its output is what docs/ show, which `generate.py` has made from fixtures/. `make site`
-then lets MkDocs build the site; this needs nothing but kwhatif.
+then lets MkDocs build the site.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from generate import BLOCK, ENVIRONMENT, ROOT, output_of
+from sessions import sessions
 from typer import Context
 
 import kwhatif
@@ -125,6 +127,9 @@ def command_page(name: str, texts: dict[str, str]) -> str:
     lines += ["```console", usage(name, command), *(f"$ {example}" for example in examples(command)), "```", ""]
     for shown in outputs(name, texts):
         lines += [shown, ""]
+    session = "watch" if name.startswith("watch ") else name
+    if session in played():
+        lines += [played()[session], ""]
     for title, rows in sections(name, command).items():
         lines += [f"## {title}", "", "| how it is written | what it means |", "|---|---|"]
         lines += [f"| `{cell(names)}` | {cell(escaped(text))} |" for names, text in rows]
@@ -182,6 +187,12 @@ def outputs(name: str, texts: dict[str, str]) -> Iterator[str]:
     for line in ALSO_RUN:
         if is_of(name, line):
             yield f"```console\n$ {line}\n{output_of(line)}\n```"
+
+
+@cache
+def played() -> dict[str, str]:
+    """What commands show that need a live cluster, or somebody who asks."""
+    return sessions()
 
 
 def is_of(name: str, line: str) -> bool:

@@ -13,7 +13,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, check_workload
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied, changes_between
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec
@@ -33,10 +33,9 @@ _NEXT = re.compile(r", (?=spec[.:]|metadata\.|maximum |minimum |\S+ max limit)")
 def disagreements(case: Case) -> Iterator[str]:
     """What comes out otherwise; errors may come in any order, since the API server iterates over maps."""
     cluster = _cluster_of(case)
-    usage = QuotaUsage(cluster)
     for number, (raw, expected) in enumerate(zip(case["pods"], case["results"], strict=True)):
         created = _read(raw, case["namespace"], Pod | PersistentVolumeClaim | Workload)
-        made = _made(created, cluster, usage)
+        made = _made(created, cluster)
         wanted = expected.get("message")
         said = made.message if isinstance(made, Denied) else None
         if wanted is not None or said is not None:
@@ -46,16 +45,28 @@ def disagreements(case: Case) -> Iterator[str]:
             yield from (f"object {number}: {change}" for change in _changes(made, expected["spec"]))
 
 
-def _made(created: Any, cluster: Cluster, usage: QuotaUsage) -> Any:
-    """The object as stored, or the refusal."""
+def _made(created: Any, cluster: Cluster) -> Any:
+    """The object as stored, or the refusal; quotas count it."""
     match created:
         case Pod():
-            admitted: Any = admit_pod(created, cluster, usage)
+            admitted: Any = admit_pod(created, cluster)
         case PersistentVolumeClaim():
-            admitted = admit_claim(created, cluster, usage)
+            admitted = admit_claim(created, cluster)
         case _:
             return check_workload(created, cluster) or created
-    return admitted if isinstance(admitted, Denied) else admitted.object
+    if isinstance(admitted, Denied):
+        return admitted
+    return charge(admitted.object, cluster) or admitted.object
+
+
+def charge(obj: Pod | PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
+    """Store the quotas that count the object; or why it is refused."""
+    charged = QuotaAdmission().charge(obj, cluster)
+    if isinstance(charged, Denied):
+        return charged
+    for quota in charged:
+        cluster.add(quota)
+    return None
 
 
 def _changes(made: Any, expected: Any) -> Iterator[str]:

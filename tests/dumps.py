@@ -105,6 +105,68 @@ def must_gather() -> Files:
     return files
 
 
+def bare(obj: Json) -> Json:
+    return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+
+
+def insights() -> Files:
+    """An archive of the OpenShift Insights operator: objects without kind and version, budgets with both."""
+    places = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "pdbs", "StorageClass": "storage/storageclasses"}
+    files = {
+        "config/id": b"7b9db4ae",
+        "config/metrics": b"# HELP x\nx 1\n",
+        "config/workload_info.json": b'{"pods": 5, "namespaces": {"x": {}}}',
+        "config/version.json": b'{"metadata": {"name": "version"}, "spec": {}}',
+        "config/secrets/openshift-config/support/data.json": b"\0never read",
+        "config/configmaps/openshift-config/ca/ca.json": b"{never read",
+        "config/pod/shop/logs/web-1/errors.log": b"hello\n",
+        "config/node/logs/general-a1.log": b"hello\n",
+        "cluster-scoped-resources/rbac.authorization.k8s.io/clusterroles/admin.json": b'{"rules": []}',
+        "events/shop.json": b'{"items": [{"reason": "BackOff"}]}',
+        "insights-operator/gathers.json": b"{}",
+    }
+    for obj in demo():
+        if obj["kind"] in places:
+            within = f"{obj['metadata']['namespace']}/" if "namespace" in obj["metadata"] else ""
+            content = obj if obj["kind"] == "PodDisruptionBudget" else bare(obj)
+            files[f"config/{places[obj['kind']]}/{within}{obj['metadata']['name']}.json"] = to_json(content)
+    pod = next(obj for obj in demo() if obj["kind"] == "Pod")
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    return files | {f"conditional/namespaces/{namespace}/pods/{name}/{name}.json": to_json(bare(pod))}
+
+
+def gathered(top: str = "hub") -> Files:
+    """`kubectl gather`: a file for each object of all kinds."""
+    files = {"gather.log": b'2026-11-21T07:19:00\tINFO\tgather\tGathering from cluster "hub"\n'}
+    for obj in demo():
+        resource, meta = BY_KIND[obj["kind"]], obj["metadata"]
+        where = f"namespaces/{meta['namespace']}" if "namespace" in meta else "cluster"
+        name = f"{resource.group}/{resource.plural}" if resource.group else resource.plural
+        files[f"{top}/{where}/{name}/{meta['name']}.yaml"] = to_yaml(obj)
+    for namespace in namespaces():
+        files[f"{top}/namespaces/{namespace}/secrets/s.yaml"] = b"kind: [never\nread"
+        files[f"{top}/namespaces/{namespace}/configmaps/c.yaml"] = b"\0never read"
+    files[f"{top}/namespaces/shop/pods/web-1/web/current.log"] = b"\0log"
+    files[f"{top}/addons/rook/commands/ceph-status"] = b"{"
+    return files
+
+
+def velero() -> Files:
+    """A Velero backup of all namespaces, taken with the feature EnableAPIGroupVersions."""
+    files = {"metadata/version": b"1.1.0\n"}
+    for obj in demo():
+        resource, meta = BY_KIND[obj["kind"]], obj["metadata"]
+        where = f"namespaces/{meta['namespace']}" if "namespace" in meta else "cluster"
+        name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        for version in ("", "v1-preferredversion/"):
+            files[f"resources/{name}/{version}{where}/{meta['name']}.json"] = to_json(obj)
+        old = obj | {"apiVersion": f"{resource.group}/v1beta1", "spec": {}, "status": {}}
+        files[f"resources/{name}/v1beta1/{where}/{meta['name']}.json"] = to_json(old)
+    files["resources/secrets/namespaces/shop/s.json"] = b"\0never read"
+    files["resources/configmaps/namespaces/shop/c.json"] = b"{never read"
+    return files
+
+
 def support_bundle() -> Files:
     """`kubectl support-bundle` with the collector `clusterResources`."""
     top = "support-bundle-2026-11-21T07_19_00/cluster-resources"
@@ -156,24 +218,19 @@ def kwokctl() -> bytes:
 def simulator() -> Json:
     """The export of kube-scheduler-simulator."""
     objects = grouped()
-    bare = {
-        kind: [
-            {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
-            for (each, _), items in objects.items()
-            if each == kind
-            for obj in items
-        ]
+    found = {
+        kind: [bare(obj) for (each, _), items in objects.items() if each == kind for obj in items]
         for kind in ("Pod", "Node", "PriorityClass", "Namespace")
     }
     return {
-        "pods": bare["Pod"],
-        "nodes": bare["Node"],
+        "pods": found["Pod"],
+        "nodes": found["Node"],
         "pvs": [],
         "pvcs": [],
         "storageClasses": [],
-        "priorityClasses": [obj for obj in bare["PriorityClass"] if not obj["metadata"]["name"].startswith("system-")],
+        "priorityClasses": [obj for obj in found["PriorityClass"] if not obj["metadata"]["name"].startswith("system-")],
         "schedulerConfig": {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"},
-        "namespaces": [obj for obj in bare["Namespace"] if not re.match("kube-|default$", obj["metadata"]["name"])],
+        "namespaces": [obj for obj in found["Namespace"] if not re.match("kube-|default$", obj["metadata"]["name"])],
     }
 
 

@@ -18,7 +18,6 @@ from kwhatif.admission.left_out import with_template_images
 from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
 from kwhatif.admission.plugins import check_namespace
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.same import each, with_parts
 from kwhatif.admission.validation.workload import validate_workload, validate_workload_update
 from kwhatif.kube.matching.volumes import default_class, has_class
@@ -85,15 +84,12 @@ def _timed(taint: DeviceTaint, now: str) -> DeviceTaint:
     return taint if taint.time_added is not None else replace(taint, time_added=now)
 
 
-def admit_claim(
-    claim: PersistentVolumeClaim, cluster: Cluster, usage: QuotaUsage
-) -> Admitted[PersistentVolumeClaim] | Denied:
-    """The claim as the API server would store it, or why it is rejected; the claim is charged to `usage`."""
+def admit_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> Admitted[PersistentVolumeClaim] | Denied:
+    """The claim as the API server would store it, or why it is rejected, by all but quotas."""
     admitted = run_steps(_STEPS, claim, cluster)
     if isinstance(admitted, Denied):
         return admitted
-    refusal = check_claim_limits(admitted.object, cluster) or usage.charge(admitted.object)
-    return admitted if refusal is None else refusal
+    return check_claim_limits(admitted.object, cluster) or admitted
 
 
 def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:

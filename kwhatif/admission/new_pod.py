@@ -28,14 +28,15 @@ from kwhatif.admission.plugins import (
 )
 from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
 from kwhatif.admission.pod_security.policy import check_pod_security
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
 from kwhatif.kube.matching.requests import resource_nanos
 from kwhatif.kube.matching.tolerations import NO_EXECUTE
 from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
 from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
@@ -53,11 +54,29 @@ def inject(pod: Pod, cluster: Cluster) -> Pod:
 
 
 def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
-    """What webhooks add to a pod that is created now; None if it already has that."""
+    """What webhooks add to a pod that is created now; None if it already has that.
+
+    Requests that its vertical autoscaler sets are not among it: these follow from what that recommends.
+    """
     if cluster.webhooks is None:
         return None
-    known = cluster.webhooks.injection(pod, workload_of(pod, cluster))
+    owner = workload_of(pod, cluster)
+    known = cluster.webhooks.injection(pod, owner)
+    rows = recommended_for_new(pod, owner, cluster) if known is not None and known.injection.resources else {}
+    if known is not None and rows:
+        resources = {name: _besides(row, rows.get(name)) for name, row in known.injection.resources.items()}
+        resources = {name: row for name, row in resources.items() if row.requests or row.limits}
+        known = replace(known, injection=replace(known.injection, resources=resources))
     return None if known is None or _injected(pod.spec, known.injection) is pod.spec else known
+
+
+def _besides(shown: ResourceRequirements, own: ResourceRequirements | None) -> ResourceRequirements:
+    """What pods show, but for what is set anyway."""
+    if own is None:
+        return shown
+    requests = {name: text for name, text in shown.requests.items() if name not in own.requests}
+    limits = {name: text for name, text in shown.limits.items() if name not in own.limits}
+    return ResourceRequirements(requests=requests, limits=limits)
 
 
 def workload_of(pod: Pod, cluster: Cluster) -> str:
@@ -99,18 +118,10 @@ def _with(
     resources: Mapping[str, ResourceRequirements],
 ) -> tuple[Container, ...]:
     if resources:
-        own = each_of(lambda each: _resized(each, resources[each.name]) if each.name in resources else each, own)
+        own = each_of(lambda each: with_resources(each, resources[each.name]) if each.name in resources else each, own)
     first = [each for each in more.first if each.name not in names]
     last = [each for each in more.last if each.name not in names]
     return (*first, *own, *last) if first or last else own
-
-
-def _resized(container: Container, given: ResourceRequirements) -> Container:
-    own = container.resources
-    requests, limits = {**own.requests, **given.requests}, {**own.limits, **given.limits}
-    if (requests, limits) == (own.requests, own.limits):
-        return container
-    return replace(container, resources=replace(own, requests=requests, limits=limits))
 
 
 def _with_new(own: tuple[Volume, ...], more: Iterable[Volume]) -> tuple[Volume, ...]:
@@ -208,8 +219,8 @@ def _ends_before(first: Toleration, second: Toleration) -> bool:
     return second.toleration_seconds is None or second.toleration_seconds > first.toleration_seconds
 
 
-def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage, name: str = "") -> Admitted[Pod] | Denied:
-    """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`.
+def admit_pod(pod: Pod, cluster: Cluster, name: str = "") -> Admitted[Pod] | Denied:
+    """The pod as the API server would store it, or why it is rejected, by all but quotas.
 
     `name`: that of a pod without one, which the API server makes (`generateName`) late: plugins that change the pod do
     not see it.
@@ -222,7 +233,7 @@ def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage, name: str = "") -> 
     merged = merge_label_keys(unmerged)
     changes = (*prepared.changes, *changes_between("MatchLabelKeys", unmerged, merged))
     named = _named(merged, name or pod.metadata.name)
-    refusal = _refusal(_named(unmerged, named.metadata.name), cluster) or usage.charge(named)
+    refusal = _refusal(_named(unmerged, named.metadata.name), cluster)
     return Admitted(named, changes) if refusal is None else refusal
 
 
@@ -235,26 +246,26 @@ class ReplicaAdmission:
         #: Whether the last pod was like the one before it.
         self.is_repeated = False
 
-    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
-        """The pod as the API server would store it, or why it is rejected; the pod is charged to `usage`."""
+    def admit(self, pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
+        """The pod as the API server would store it, or why it is rejected, by all but quotas."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         self.is_repeated = not (is_reference() or last is None or last[0] is not pod.spec or last[1] != like)
         if last is None or not self.is_repeated:
-            admitted = _admit_one(pod, cluster, usage)
+            admitted = _admit_one(pod, cluster)
             if not isinstance(admitted, Denied):
                 self._last = pod.spec, like, admitted
             return admitted
         known = last[2].object
         named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
-        return usage.charge(named) or replace(last[2], object=named)
+        return replace(last[2], object=named)
 
 
-def _admit_one(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
+def _admit_one(pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
     meta, owner = pod.metadata, controller_of(pod.metadata)
     if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # which names its pods itself
-        return admit_pod(pod, cluster, usage)
-    return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, usage, meta.name)
+        return admit_pod(pod, cluster)
+    return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, meta.name)
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
@@ -299,7 +310,7 @@ def _classes_of(cluster: Cluster) -> PriorityClasses:
 
 
 #: The kinds that the steps and the later checks read, except quotas.
-_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
+_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass, VerticalPodAutoscaler)
 _FIRST: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("Defaults", _default),
     AdmissionStep("NamespaceLifecycle", lambda pod, cluster: check_namespace(pod, cluster) or pod),
@@ -312,7 +323,12 @@ _BUILT_IN: tuple[AdmissionStep[Pod], ...] = (
     AdmissionStep("PodLevelResources", _complete),
 )
 #: Webhooks are called after the built-in plugins, which then run again to see what webhooks have added.
-_STEPS = (*_FIRST, AdmissionStep("MutatingAdmissionWebhook", inject), *_BUILT_IN)
+_STEPS = (
+    *_FIRST,
+    AdmissionStep("MutatingAdmissionWebhook", inject),
+    AdmissionStep("VerticalPodAutoscaler", lambda pod, cluster: recommend(pod, workload_of(pod, cluster), cluster)),
+    *_BUILT_IN,
+)
 
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.limit_ranger import check_limits
 from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.requests import (
     CPU,
@@ -61,7 +61,7 @@ def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
         return errors.refusal(new)
     _check(new, old, cluster, errors)
     refusal = errors.refusal(new) or check_limits(new, cluster) or _beyond_its_node(new, cluster)
-    return refusal or QuotaUsage(cluster).refuse_update(new, old)
+    return refusal or QuotaAdmission().refuse_update(new, old, cluster)
 
 
 def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:

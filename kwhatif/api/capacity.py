@@ -19,6 +19,7 @@ from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
 from kwhatif.questions.capacity.gangs import members_of
 from kwhatif.questions.capacity.headroom import ask_headroom
+from kwhatif.questions.capacity.peak import at_peak
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.hooks import ends
@@ -52,6 +53,7 @@ def capacity(
     target: int | None = None,
     with_preemption: bool = False,
     add_nodes_like: str | None = None,
+    peak: bool = False,
     **options: Unpack[ManifestOptions],
 ) -> Report:
     """How many more pods of these workloads fit, where do they go, and what stops the next one?
@@ -66,10 +68,11 @@ def capacity(
         target: check whether this many sets fit; instead of `limit`.
         with_preemption: also count the pods that fit by evicting others, and whom.
         add_nodes_like: find how many nodes like this one it takes to reach the target.
+        peak: first scale each workload to the maximum of its HorizontalPodAutoscaler, and place those pods.
         options: how manifests are read, see `ManifestOptions`.
 
     Raises:
-        InputError: with every problem of the manifests; there is no such node.
+        InputError: with every problem of the manifests; there is no such node; at the peak, no autoscaler of pods.
         ValueError: a number is not positive; `add_nodes_like` has no target, or one above `MOST_WITH_NODES`; a template
             path is malformed; the session has an autoscaler, and pods may evict or nodes are to be added besides.
     """
@@ -80,6 +83,8 @@ def capacity(
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
     if grows and (with_preemption or add_nodes_like is not None):
         raise ValueError("an autoscaler adds nodes only for pods that find none: neither evict for them nor add nodes")
+    if grows and peak:
+        raise ValueError("an autoscaler adds nodes for more pods of one kind, not for the peak of all: ask for one")
     if min(1 if limit is None else limit, 1 if target is None else target) < 1:
         raise ValueError("the number of pods to count is at least 1")
     if add_nodes_like is not None and target is None:
@@ -88,8 +93,11 @@ def capacity(
         raise ValueError(f"nodes are added for a target of {MOST_WITH_NODES:,} at most, and this is {target:,}")
     with rare_garbage_collection():
         paths = parse_template_paths(options.get("template_paths", ()))
+        found = at_peak(session.with_owners()) if peak else None
+        session = session if found is None else found.session
+        row = None if found is None else found.row
         if not manifests:
-            return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths))
+            return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row))
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         session, applied = with_groups(session, asked.applied)
@@ -101,6 +109,7 @@ def capacity(
             evicts=with_preemption,
             target=target,
             add_nodes_like=add_nodes_like,
+            peak=row,
             caveats=asked.caveats,
         )
         return worded(ask_capacity(session, question))

@@ -51,9 +51,16 @@ AddNodesLike = Annotated[
         autocompletion=complete_node,
     ),
 ]
+Peak = Annotated[
+    bool,
+    typer.Option(
+        "--peak",
+        help="Count beside the peak: first each workload gets the most pods that its HorizontalPodAutoscaler allows.",
+    ),
+]
 FailOn = Annotated[
     str,
-    fail_on("target", "preemption", "budget-violation", besides=" Without --target, target is one pod."),
+    fail_on("target", "peak", "preemption", "budget-violation", besides=" Without --target, target is one pod."),
 ]
 
 
@@ -77,10 +84,11 @@ def capacity(
     with_preemption: WithPreemption = False,
     add_nodes_like: AddNodesLike = None,
     max_: Max = None,
+    peak: Peak = False,
     reading: ReadingOptions,
     growth: Growth,
     output: OutputOption = Output.TABLE,
-    fail_on: FailOn = "target",
+    fail_on: FailOn = "target,peak",
     printing: Printing,
 ) -> None:
     """How many more of these pods fit, where do they go, and what stops the next one?
@@ -93,6 +101,7 @@ def capacity(
       kwhatif capacity web.yaml --autoscaler auto --node-groups groups.yaml --from cluster.yaml
       kwhatif capacity web.yaml --target 500 --add-nodes-like general-a1 --from cluster.yaml
       kwhatif capacity --from cluster.yaml
+      kwhatif capacity --peak --requests usage.txt --from cluster.yaml
     """
     import kwhatif
     from kwhatif.api.capacity import MOST_WITH_NODES
@@ -110,6 +119,7 @@ def capacity(
         raise typer.BadParameter("nothing beyond the target is counted: leave one of them out", param_hint="--max")
     growth.refuse("--with-preemption", with_preemption)
     growth.refuse("--add-nodes-like", add_nodes_like)
+    growth.refuse("--peak", peak)
     if not given and (target is not None or with_preemption or growth.is_asked):
         raise typer.BadParameter(
             "name what to count: a file, or a workload as deploy/NAMESPACE/NAME", param_hint="MANIFEST"
@@ -124,6 +134,7 @@ def capacity(
                 target=target,
                 with_preemption=with_preemption,
                 add_nodes_like=add_nodes_like,
+                peak=peak,
                 namespace=namespace,
                 **reading,
             ),

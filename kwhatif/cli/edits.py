@@ -49,6 +49,16 @@ Edits = Annotated[
         rich_help_panel=EDITS,
     ),
 ]
+Requests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requests",
+        metavar="FROM",
+        help="Pods request what they need by the cluster's VerticalPodAutoscalers (vpa), its PodMetrics (metrics)"
+        ", or a file: kubectl top pods --containers, CSV, PodMetrics; of Prometheus cpu=FILE, memory=FILE. Repeatable.",
+        rich_help_panel=EDITS,
+    ),
+]
 Compare = Annotated[
     bool,
     typer.Option("--compare", help="Show the answers without and with the edits side by side.", rich_help_panel=EDITS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,6 +65,8 @@ def resize(
             session, pod, requests=asked, limits=limited, container=container, namespace=namespace, **options
         )
 
+    # What other commands mean by `--requests` is an edit; here the option has words of its own.
+    cluster = replace(cluster, requests=None)
     answer(cluster.ask(ask, namespace=namespace), Style(output.value, printing), conditions)
 
 

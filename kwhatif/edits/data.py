@@ -119,6 +119,11 @@ def _scale_words(content: Any) -> list[Word]:
     return [*who, *where, "by", _word(found["by"])]
 
 
+def _requests_words(content: Any) -> list[Word]:
+    """`vpa`, `[usage.csv]`, or `{from: […]}`."""
+    return ["from", *_lists_of("from")(content)]
+
+
 def _resize_words(content: Any) -> list[Word]:
     found = _map(content, "object", "container", "requests", "limits")
     container = f"{_word(found['container'])}:" if "container" in found else ""
@@ -140,6 +145,7 @@ WORDS: Mapping[str, Callable[[Any], list[Word]]] = {
     "add": _add_words,
     "delete": _delete_words,
     "scale": _scale_words,
+    "requests": _requests_words,
     "resize": _resize_words,
     "restart": _lists_of("objects"),
     "set": _set_words,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.node import Taint
@@ -117,6 +118,36 @@ class ScaleToMax(_Edit, frozen=True):
     """Scale workloads to the maximum of their HorizontalPodAutoscalers, in a namespace or (None) in all."""
 
     namespace: str | None = None
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What a container of a pod used: nano-units by resource. Of a whole pod the container is ""."""
+
+    pod: str
+    #: None: the default one.
+    namespace: str | None
+    container: str
+    amounts: Mapping[str, int]
+
+
+class FoundRequests(msgspec.Struct, frozen=True):
+    """What a file says pods should request."""
+
+    measured: tuple[Measured, ...] = ()
+    vpas: tuple[VerticalPodAutoscaler, ...] = ()
+
+
+#: Sources that are not files: the cluster's own VerticalPodAutoscalers, and its PodMetrics.
+FROM_VPA, FROM_METRICS = "vpa", "metrics"
+
+
+class Requests(_Edit, frozen=True):
+    """Give pods the requests that they need, as they were measured or as vertical autoscalers recommend."""
+
+    #: Files, "vpa" for the VerticalPodAutoscalers of the cluster, and "metrics" for its PodMetrics.
+    sources: tuple[str, ...]
+    #: What the files say.
+    found: FoundRequests = FoundRequests()
 
 
 class Resize(_Edit, frozen=True):
@@ -228,6 +259,7 @@ Plain = (
     | AddNodes
     | DeleteObjects
     | Scaling
+    | Requests
     | Resize
     | Restart
     | SetFields

@@ -17,6 +17,7 @@ from kwhatif.admission.new_objects import check_workload
 from kwhatif.edits import edit as edits
 from kwhatif.edits import nodes, objects
 from kwhatif.edits.edit import DeleteObjects, Edit, Reference, Resolved, Scale, ScaleBy, ScaleToMax, Wrong
+from kwhatif.edits.requests import requests
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
@@ -260,6 +261,7 @@ _RULES: Mapping[type[Any], Callable[[Any, Lookup], Resolved]] = {
     edits.Label: objects.label,
     edits.Patch: objects.patch,
     edits.Priority: objects.priority,
+    edits.Requests: requests,
     edits.Restart: objects.restart,
     edits.Resize: objects.resize,
     edits.Scale: scale,

@@ -59,7 +59,7 @@ class Lookup:
         if _is_glob(word):
             return Wrong(f"no node has a name like {word}", _near(word.replace("*", ""), nodes))
         if several := _of_short_name(word, nodes):
-            return Wrong(f"{word} is ambiguous: {_some(several)}", "name one of them")
+            return Wrong(f"{word} is ambiguous: {some(several)}", "name one of them")
         return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(_bare(word), nodes))
 
     def objects(self, references: Sequence[Reference]) -> list[Any]:
@@ -78,7 +78,7 @@ class Lookup:
         if not found:
             self.mistakes.append(self._no_object(reference))
         if len(found) > 1:
-            self.mistakes.append(Wrong(f"{reference.text} is ambiguous: {_some(list(found))}", "name one of them"))
+            self.mistakes.append(Wrong(f"{reference.text} is ambiguous: {some(list(found))}", "name one of them"))
         return next(iter(found.values())) if len(found) == 1 else None
 
     def _objects_of(self, reference: Reference) -> Iterator[tuple[str, Any]]:
@@ -121,7 +121,8 @@ class Lookup:
         return f"{reason} {plural}" if reason else ""
 
 
-def _some(keys: Sequence[str]) -> str:
+def some(keys: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
     more = f" and {len(keys) - _MOST} more" if len(keys) > _MOST else ""
     return ", ".join(keys[:_MOST]) + more
 

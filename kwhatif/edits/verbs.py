@@ -37,6 +37,13 @@ class Reader(Protocol):
             InputError: with all problems of the manifest.
         """
 
+    def requests(self, file: str, resource: str) -> edits.FoundRequests:
+        """What a file says that pods use, or should request; `resource`: only that one, if it is not "".
+
+        Raises:
+            InputError: with all problems of the file.
+        """
+
     def field(self, resource: Resource, path: str, value: Any) -> edits.Assignment:
         """A field of such objects and its new value; text is converted to the field's type.
 
@@ -152,6 +159,32 @@ def _scale_many(text: str, words: list[Word], _reader: Reader) -> Edit:
         raise Wrong("cannot be read", _MANY)
     return edits.ScaleBy(
         text=text, factor=value, namespace=namespace, workloads=() if is_all else object_references(who)
+    )
+
+
+_FROM = (
+    "write `requests from vpa`, `requests from metrics`, `requests from FILE` or `requests from cpu=FILE memory=FILE`"
+)
+
+
+def _requests(text: str, words: list[Word], reader: Reader) -> Edit:
+    """`from vpa`, `from metrics`, `from usage.csv`, `from cpu=cpu.json memory=memory.json`."""
+    if words[:1] != ["from"] or len(words) < 2:
+        raise Wrong("does not say from where", _FROM)
+    sources = _some(words[1:], "file")
+    found = []
+    for source in sources:
+        resource, equals, file = source.partition("=")
+        if resource not in ("cpu", "memory") or not equals:
+            resource, file = "", source
+        if file not in (edits.FROM_VPA, edits.FROM_METRICS):
+            found.append(reader.requests(file, resource))
+    return edits.Requests(
+        text=text,
+        sources=sources,
+        found=edits.FoundRequests(
+            tuple(row for each in found for row in each.measured), tuple(vpa for each in found for vpa in each.vpas)
+        ),
     )
 
 
@@ -297,6 +330,7 @@ PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
     "add": _add,
     "delete": _delete,
     "scale": _scale,
+    "requests": _requests,
     "resize": _resize,
     "restart": _restart,
     "set": _set,

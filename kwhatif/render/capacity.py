@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kwhatif.render.autoscale import adds, refusal
 from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
 from kwhatif.render.detail import Detail
@@ -18,6 +20,7 @@ from kwhatif.report.capacity import (
     CountedRow,
     FitRow,
     GrownRow,
+    PeakRow,
     ReasonRow,
     ShapeRow,
     StopRow,
@@ -32,6 +35,8 @@ from kwhatif.words.pod_groups import why_not
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:
     """The verdict, then the tables that back it."""
     yield verdict(headline(row), qualifier(report))
+    if row.peak is not None:
+        yield from _peak(row.peak, detail)
     if row.shapes:
         yield _shapes(row.shapes)
     if detail.quiet:
@@ -56,6 +61,26 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block
     yield from _places(best)
     if best.stop is not None:
         yield from _stop(best.stop, best, report, last=row.preempting is not None)
+
+
+def _peak(peak: PeakRow, detail: Detail) -> Iterator[Block]:
+    """Whether the peak itself fits, and what each workload comes to."""
+    if not peak.pending:
+        yield Sentence(f"The peak fits: {plural(peak.more, 'more pod')} of {_of_workloads(peak)}", "strong")
+    else:
+        said = f"{peak.pending:,} of {plural(peak.more, 'more pod')} of {_of_workloads(peak)}"
+        yield Sentence(f"The peak does not fit: {said} {'finds' if peak.pending == 1 else 'find'} no node", "bad")
+    if peak.evicted:
+        yield Sentence(f"For the peak {plural(len(peak.evicted), 'pod')} had to go: {some(peak.evicted)}", "warn")
+    if not detail.quiet:
+        columns = (name("Workload"), number("Pods"), number("Peak"), number("Pending"), words("Why"))
+        yield Table(
+            columns, [(each.workload, each.replicas, each.peak, each.pending, each.message) for each in peak.workloads]
+        )
+
+
+def _of_workloads(peak: PeakRow) -> str:
+    return plural(len(peak.workloads), "workload")
 
 
 def _places(fit: FitRow) -> Iterator[Block]:
@@ -162,7 +187,8 @@ def headline(row: CapacityRow) -> tuple[Quality, str]:
     if best is None and not row.shapes:
         return "doubtful", "no pod runs that could be counted: name a manifest"
     if best is None:
-        return "good", f"how many more fit of the {plural(len(row.shapes), 'most common kind')} of pods, each alone"
+        kinds = f"{plural(len(row.shapes), 'most common kind')} of pods, each alone"
+        return _beside(row.peak, "good"), f"how many more fit of the {kinds}{' beside the peak' * bool(row.peak)}"
     if row.added_nodes is not None and row.target is not None:
         return _with_nodes(row.added_nodes, row.target.wanted, row)
     sets, fit = best.sets, "fits" if best.sets == 1 else "fit"
@@ -172,7 +198,13 @@ def headline(row: CapacityRow) -> tuple[Quality, str]:
     if not sets:
         return "bad", f"not one more {_what(best, 1)} fits{_how(row)}"
     number = f"at least {sets:,} more" if best.stop is None and row.target is None else f"{sets:,} more"
-    return ("doubtful" if _evicts(row) else "good"), f"{number} {_what(best, sets)} {fit}{_how(row)}"
+    quality: Quality = "doubtful" if _evicts(row) else "good"
+    return _beside(row.peak, quality), f"{number} {_what(best, sets)} {fit}{_how(row)}"
+
+
+def _beside(peak: PeakRow | None, quality: Quality) -> Quality:
+    """A peak that does not fit is not good, whatever fits beside it."""
+    return "bad" if peak is not None and peak.pending else quality
 
 
 def _evicts(row: CapacityRow) -> bool:
@@ -180,9 +212,11 @@ def _evicts(row: CapacityRow) -> bool:
 
 
 def _how(row: CapacityRow) -> str:
-    """Whether that takes evictions, where they are possible."""
+    """Whether that is beside a peak, and takes evictions, where they are possible."""
     if row.fit is None:
         return ""
+    if row.peak is not None:
+        return " beside the peak" + _how(replace(row, peak=None))
     if _evicts(row):
         return f", {row.fit.sets:,} of them without evicting anybody"
     is_possible = row.preempting is None and row.fit.stop is not None and row.fit.stop.outcome == "Preempts"

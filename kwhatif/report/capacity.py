@@ -156,6 +156,33 @@ class ShapeRow(Row):
     gangs: int = 0
 
 
+class PeakWorkloadRow(Row, kw_only=True):
+    """A workload at the maximum of its autoscaler: how many of its pods `pending` are, and the scheduler's words."""
+
+    workload: str
+    replicas: int
+    peak: int
+    pending: int = 0
+    message: str = ""
+
+
+class PeakRow(Row, kw_only=True):
+    """What the cluster is like before more pods are counted: all at its peak; `evicted` are pods that had to go."""
+
+    workloads: tuple[PeakWorkloadRow, ...]
+    evicted: tuple[str, ...] = ()
+
+    @property
+    def more(self) -> int:
+        """How many pods come."""
+        return sum(each.peak - each.replicas for each in self.workloads)
+
+    @property
+    def pending(self) -> int:
+        """How many pods find no node."""
+        return sum(each.pending for each in self.workloads)
+
+
 class CapacityRow(Row):
     """How many more pods fit, where, and what stops the next one."""
 
@@ -163,6 +190,8 @@ class CapacityRow(Row):
     limit: int
     #: None where nothing is asked about but the shapes of the cluster's pods.
     fit: FitRow | None = None
+    #: Where it is counted beside the peak of all workloads.
+    peak: PeakRow | None = None
     preempting: PreemptingRow | None = None
     target: TargetRow | None = None
     added_nodes: AddedNodesRow | None = None

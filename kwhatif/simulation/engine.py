@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.errors import OutOfTime
+from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.profile import Profile
@@ -22,11 +22,12 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.deadlines import NEAR, has_got_room, is_any_pod_waiting
 from kwhatif.simulation.evictors import Evictor, Evictors
-from kwhatif.simulation.groups import scheduler_for
+from kwhatif.simulation.groups import GroupCycle
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
+from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
@@ -57,7 +58,6 @@ class Engine:
         chance: Chance | None = None,
         unschedulable: Collection[str] = (),
         *,
-        usage: QuotaUsage | None = None,
         scored: bool = False,
     ) -> None:
         """Set up.
@@ -70,13 +70,13 @@ class Engine:
             parameters: how long things take.
             chance: decides between equal choices; by default, the convention.
             unschedulable: keys of pending pods that are not tried before they change themselves.
-            usage: the usage of quotas; None: that of their status.
             scored: whether scores are computed even where there is nothing to choose.
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance(), usage).prepare()
-        self.scheduler = scheduler_for(state.cluster)(self.world, profiles, unschedulable, scored=scored)
+        self.world = World(state, clock, chance or Chance()).prepare()
+        groups = GroupCycle() if has_groups(state.cluster) else None
+        self.scheduler = Scheduler(self.world, profiles, unschedulable, groups, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)

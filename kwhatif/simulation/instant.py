@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Controller
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
@@ -65,7 +64,6 @@ class InstantEngine:
         profiles: Mapping[str, Profile],
         controllers: Sequence[Controller] = (),
         clock: Clock | None = None,
-        usage: QuotaUsage | None = None,
         is_ready: Callable[[PodInfo], bool] = lambda _: False,
         *,
         counts_budgets: bool = True,
@@ -77,11 +75,10 @@ class InstantEngine:
             profiles: scheduler name -> profile.
             controllers: in the order in which they act.
             clock: which stands still; None: its date does not matter.
-            usage: the usage of quotas; is changed. None: that of their status.
             is_ready: whether a pod is ready as soon as it has a node; otherwise it is not ready at all.
             counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
         """
-        self.world = World.standing(state, usage) if clock is None else World(state, clock, Chance(), usage)
+        self.world = World.standing(state) if clock is None else World(state, clock, Chance())
         if controllers:
             self.world.prepare()
         self.reactions = Reactions(self.world, controllers)

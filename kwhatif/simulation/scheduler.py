@@ -7,10 +7,10 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import Self
+from typing import Protocol, Self
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import NO_NODES
+from kwhatif.scheduler.pod_groups.result import GroupOutcome
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
 from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile
@@ -41,6 +42,24 @@ _LONG_AGO = 3600
 ACTOR = "scheduler"
 
 
+class PodGroupCycle(Protocol):
+    """The part of the scheduler that knows groups: see `simulation/groups.py`."""
+
+    #: By the key of the group, what came of it.
+    outcomes: dict[str, GroupOutcome]
+    #: UIDs of the pods that the scheduler has given their nodes.
+    placed: set[str]
+
+    def queue(self, profiles: dict[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
+        """A queue in which the pods of a group are one entity."""
+
+    def schedule(self, info: QueuedPodGroupInfo, scheduler: Scheduler) -> None:
+        """One attempt of the group."""
+
+    def fork(self) -> Self:
+        """An independent copy."""
+
+
 class Scheduler:
     """All profiles, one queue."""
 
@@ -49,17 +68,19 @@ class Scheduler:
         world: World,
         profiles: Mapping[str, Profile],
         unschedulable: Collection[str] = (),
+        groups: PodGroupCycle | None = None,
         *,
         scored: bool = False,
     ) -> None:
-        """`unschedulable`: see `Engine`; `scored`: see `BatchCache`."""
-        self._world = world
+        """`unschedulable`: see `Engine`; `groups`: None where there are none; `scored`: see `BatchCache`."""
+        self.world = world
+        self.groups = groups
         self.profiles = profiles
         cluster = world.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
         self.attempts = SimulatedAttempts(world, profiles, scored=scored)
-        self.queue = self._make_queue(self._queue_profiles(), cluster)
+        self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
@@ -94,19 +115,16 @@ class Scheduler:
                 and info.pod.metadata.deletion_timestamp is None
                 and info.key not in unschedulable
             ):
-                self._tick()
+                self.tick()
                 self.queue.add(info)
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
-
-    def _make_queue(self, profiles: dict[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
-        return SchedulingQueue(profiles, cluster)
 
     def fork(self, world: World) -> Self:
         """An independent scheduler for a fork of the world, with the same queue; results for signatures are shared."""
         other = copy(self)
         state = world.state
-        other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
+        other.world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(world)
@@ -114,6 +132,7 @@ class Scheduler:
         other._handlers = EventHandlers(other.queue, self.profiles.keys())
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
         other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
+        other.groups = None if self.groups is None else self.groups.fork()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
@@ -126,21 +145,22 @@ class Scheduler:
         del self._handlers
 
     def _queue_profiles(self) -> dict[str, QueueProfile]:
-        state = self._world.state
+        state = self.world.state
         return {name: queue_profile(profile, state, self._preempting) for name, profile in self.profiles.items()}
 
     def begin(self) -> None:
         """The pods that are pending at the start were tried: from now on the clock counts."""
         self._ago = 0
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """The next moment of the queue."""
         self._ticks += 1
-        self.queue.now = self._world.clock.nanoseconds - self._ago + self._ticks
+        self.queue.now = self.world.clock.nanoseconds - self._ago + self._ticks
 
     # --- events --------------------------------------------------------------------------------------
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
-        self._tick()
+        self.tick()
         self._in_vain.clear()
         if self._is_muted:
             return
@@ -163,9 +183,9 @@ class Scheduler:
     def next_flush(self) -> float | None:
         """When pods whose attempt ended with an error are retried; None if never, or if it changes nothing."""
         retried = self.queue.backoff.pod_error_backoff.entities()
-        if not self._world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
+        if not self.world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
             return None
-        return float(int(self._world.now) + 1)
+        return float(int(self.world.now) + 1)
 
     @staticmethod
     def _enough(info: QueuedEntity) -> int:
@@ -174,61 +194,79 @@ class Scheduler:
 
     def flush(self, since: float) -> None:
         """Run the queue's periodic flushes that were due after `since`, up to now."""
-        self._tick()
+        self.tick()
         self.queue.flush_backoff()
-        if int(self._world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
+        if int(self.world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
             self.queue.flush_unschedulable_leftover()
 
     # --- an attempt ----------------------------------------------------------------------------------
 
     def schedule_one(self) -> str | None:
         """Try the next pod or group; returns its UID or key, or None if there is none to be tried."""
-        self._tick()
+        self.tick()
         self._attempted += 1
         self._preempt_now(self._attempted - 1)
         info = self.queue.pop_entity()
         if info is None:
             return None
         if isinstance(info, QueuedPodGroupInfo):
-            self._try_group(info)
+            assert self.groups is not None, "only its queue has groups"
+            self.groups.schedule(info, self)
             return info.uid
         pod = info.pod_info.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(info.uid)
             return info.uid
-        because = self._causes.pop(info.uid, None)
+        because = self.pop_cause(info.uid)
         result = self.attempts.attempt(info.pod_info, info.template)
         if self.watcher is not None:
             self.watcher(result)
         if result.outcome == "Placed" and result.node is not None:
-            self._bind(info, result, result.node, because)
+            self.bind(info, result, result.node, because)
         else:
             self._fail(info, result, because)
         return info.uid
 
-    def _try_group(self, info: QueuedPodGroupInfo) -> None:
-        raise NotImplementedError
+    def pop_cause(self, uid: str) -> int | None:
+        """The event that causes the attempt which now begins."""
+        return self._causes.pop(uid, None)
 
     # --- no node -------------------------------------------------------------------------------------
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult, because: int | None) -> None:
         candidate = result.candidate
-        victims = [] if candidate is None else [victim for victim in candidate.pods if not victim.terminating]
-        if victims:
-            self._preempting.start(info.uid)
+        victims = self.begin_preemption(info.uid, [] if candidate is None else candidate.pods)
         nominated = result.nominated
         event = self._note_failure(info, result.message, nominated, because)
         rejectors = () if result.failed or result.message == NO_NODES else result.rejectors
-        pod = handle_failure(self.queue, info, FailedAttempt(rejectors, (), nominated), self._lister)
+        self.back_to_queue(info, rejectors, nominated, event, is_error=result.failed)
+        self.preempt(info, victims, result.cleared_nominations, event)
+
+    def back_to_queue(
+        self, info: QueuedPodInfo, rejectors: Sequence[str], nominated: str | None, event: int | None, *, is_error: bool
+    ) -> None:
+        """The pod waits again, and its status says why (`handleSchedulingFailure`); `nominated`: None: as it is."""
+        pod = handle_failure(self.queue, info, FailedAttempt(tuple(rejectors), (), nominated), self._lister)
         if pod is not None:
             self._remember_nomination(info)
-            self._patch(pod, "SchedulerError" if result.failed else "Unschedulable", nominated, event)
-        if victims:
-            self._later(partial(self._preempt, info.uid, info.key, result.cleared_nominations, victims, event))
+            nominated = pod.status.nominated_node_name if nominated is None else nominated
+            self._patch(pod, "SchedulerError" if is_error else "Unschedulable", nominated, event)
 
-    def _later(self, preemption: Callable[[], None]) -> None:
+    def begin_preemption(self, uid: str, pods: Iterable[PodInfo]) -> Sequence[PodInfo]:
+        """Those of the pods that are to be evicted: the pod or group waits until they are."""
+        victims = [pod for pod in pods if not pod.terminating]
+        if victims:
+            self._preempting.start(uid)
+        return victims
+
+    def preempt(
+        self, info: QueuedEntity, victims: Sequence[PodInfo], cleared: Sequence[PodInfo], event: int | None
+    ) -> None:
         """Evict: at once, or when as many more attempts have begun as the API server's answers take."""
-        self._preemptions.append((self._attempted + self.preempts_after, preemption))
+        if not victims:
+            return
+        evict = partial(self._preempt, info.uid, info.key, cleared, victims, event)
+        self._preemptions.append((self._attempted + self.preempts_after, evict))
         if not self.preempts_after:
             self._preempt_now(self._attempted)
 
@@ -240,39 +278,45 @@ class Scheduler:
         same = self.messages.get(info.uid) == message
         self.messages[info.uid] = message
         now = info.pod_info.pod.status.nominated_node_name
-        if same and nominated == now:
-            self._in_vain[info.uid] += 1
+        if self.is_in_vain(info.uid, same=same and nominated == now):
             return because
-        self._in_vain.clear()
         verb = "nominated" if nominated and nominated != now else "unschedulable"
-        return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
+        return self.world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
+
+    def is_in_vain(self, uid: str, *, same: bool) -> bool:
+        """Whether an attempt ended as the one before it, which is counted."""
+        if same:
+            self._in_vain[uid] += 1
+        else:
+            self._in_vain.clear()
+        return same
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
         """Copy the nomination from the queue's nominator to the state."""
-        node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
-        if node != there and info.key in self._world.state.pending:
-            self._world.state.apply(Nominate(info.key, node))
+        node, there = self.queue.nominator.node_of(info.uid), self.world.state.nomination_of(info.key)
+        if node != there and info.key in self.world.state.pending:
+            self.world.state.apply(Nominate(info.key, node))
 
     def _patch(self, pod: Pod, reason: str, nominated: str, event: int | None) -> None:
         known = pod_condition(pod, "PodScheduled")
         is_known = known is not None and (known.status, known.reason) == ("False", reason)
         if is_known and nominated == pod.status.nominated_node_name:
             return  # as mostly
-        time = self._world.stamp(self._world.now)
+        time = self.world.stamp(self.world.now)
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
         after = with_condition(pod, condition)
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
             self._is_muted = self.forgets_nominations
-            self._world.put(after, event)
+            self.world.put(after, event)
             self._is_muted = False
 
     def _preempt(
         self, uid: str, by: str, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
     ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
-        world = self._world
+        world = self.world
         for other in cleared:
             pod = world.state.cluster.get(Pod, other.key)
             if pod is not None and pod.status.nominated_node_name:
@@ -286,12 +330,15 @@ class Scheduler:
 
     # --- a node --------------------------------------------------------------------------------------
 
-    def _bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
-        world = self._world
+    def bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
+        """The pod goes to the node (`bindingCycle`)."""
+        world = self.world
         reserved = result.reserve(world.state.by_name[node])
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)
+        if self.groups is not None:
+            self.groups.placed.add(info.uid)
         if result.tied or result.hinted:
             self.ties[info.uid] = result.find_ties
         event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)

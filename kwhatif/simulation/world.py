@@ -12,7 +12,7 @@ from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
 from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
 from kwhatif.controllers.taint_eviction import ready_status
@@ -139,8 +139,7 @@ class World(SimulatedView):
     The state is changed only by `write` and `put`.
     """
 
-    def __init__(self, state: State, clock: Clock, chance: Chance, usage: QuotaUsage | None = None) -> None:
-        """`usage`: the usage of quotas; None: that of their status."""
+    def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
         super().__init__(state, clock)
         self.chance = chance
         self.history = History()
@@ -148,17 +147,21 @@ class World(SimulatedView):
         self.admission_watcher: AdmissionWatcher | None = None
         #: The number of pods created or deleted so far.
         self.churn = 0
-        self._usage = usage or QuotaUsage(state.cluster)
+        self._quotas = QuotaAdmission()
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
         self._made = 0
         self.limits = PodLimits(self._before)
+        # The quota controller has counted before anything happens.
+        uncounted = [quota for quota in state.cluster.all(ResourceQuota).values() if not is_counted(quota)]
+        if uncounted:
+            state.apply(*(Upsert(counted(quota, state.cluster)) for quota in uncounted))
 
     @classmethod
-    def standing(cls, state: State, usage: QuotaUsage | None = None) -> World:
+    def standing(cls, state: State) -> World:
         """A world where no time passes, at a moment whose date does not matter."""
-        return cls(state, Clock.standing(), Chance(), usage)
+        return cls(state, Clock.standing(), Chance())
 
     def prepare(self) -> World:
         """Build now what controllers ask for: it comes from the survey, which is valid only at the start."""
@@ -171,7 +174,7 @@ class World(SimulatedView):
         other = super().fork()
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
-        other._usage, other.limits = self._usage.fork(), self.limits.fork()
+        other._quotas, other.limits = QuotaAdmission(), self.limits.fork()
         other.injections = self.injections.copy()
         return other
 
@@ -203,8 +206,8 @@ class World(SimulatedView):
         before = self.state.cluster.get(type(obj), key_of(obj))
         changes: list[Change] = [Upsert(obj)]
         if isinstance(obj, Pod) and isinstance(before, Pod) and is_terminal(obj) and not is_terminal(before):
-            self._usage.release(before)
-            self._usage.charge(obj)
+            self._release(before)
+            self._charge(obj)
             changes = self._off_its_node(before, Upsert(obj))
         self.state.apply(*changes)
         self._announce(before, obj, event)
@@ -237,9 +240,8 @@ class World(SimulatedView):
             self._has_changed(pod, None)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
-        changed = after or before
-        if isinstance(changed, ResourceQuota):
-            self._usage.count_again(changed.metadata.namespace, self.state.cluster)
+        if isinstance(after, ResourceQuota):
+            self.state.apply(Upsert(counted(after, self.state.cluster)))
         self._has_changed(before, after)
         for watcher in self.watchers:
             watcher(before, after, event)
@@ -289,7 +291,7 @@ class World(SimulatedView):
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
-            admitted = self._replicas.admit(obj, cluster, self._usage)
+            admitted = self._charged(self._replicas.admit(obj, cluster))
             known = None if self._replicas.is_repeated else injection_of(obj, cluster)
             if known is not None:
                 self.injections[known.workload] = known
@@ -297,11 +299,27 @@ class World(SimulatedView):
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
-            taken = admit_claim(obj, cluster, self._usage)
+            taken = self._charged(admit_claim(obj, cluster))
             return taken if isinstance(taken, Denied) else taken.object
         if isinstance(obj, GROUP_KINDS):
             return admit_grouping(obj, cluster)
         return with_times(default_object(obj), None, self.stamp(self.now))
+
+    def _charged(self, admitted: Any) -> Any:
+        """What was admitted, charged to the quotas; or `Denied`."""
+        return admitted if isinstance(admitted, Denied) else self._charge(admitted.object) or admitted
+
+    def _charge(self, obj: Counted) -> Denied | None:
+        charged = self._quotas.charge(obj, self.state.cluster)
+        if isinstance(charged, Denied):
+            return charged
+        if charged:
+            self.state.apply(*map(Upsert, charged))
+        return None
+
+    def _release(self, obj: Counted) -> None:
+        if released := self._quotas.release(obj, self.state.cluster):
+            self.state.apply(*map(Upsert, released))
 
     def _update(self, obj: Any, actor: str, because: int | None) -> None:
         before = self.state.cluster.get(type(obj), key_of(obj))
@@ -350,7 +368,7 @@ class World(SimulatedView):
             return
         event = self.note(because, actor, "deleted", obj)
         if isinstance(obj, PersistentVolumeClaim):
-            self._usage.release(obj)
+            self._release(obj)
         self.state.apply(Delete.of(obj))
         self._announce(obj, None, event)
 
@@ -360,7 +378,7 @@ class World(SimulatedView):
         if pod.metadata.deletion_timestamp is None and (pod.metadata.uid or key_of(pod)) not in self.history.gone:
             self.churn += 1
         self._lose(pod, how, "")
-        self._usage.release(pod)
+        self._release(pod)
         self.state.apply(*self._off_its_node(pod, Delete.of(pod)))
         self._announce(pod, None, event)
 

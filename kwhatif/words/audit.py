@@ -96,14 +96,14 @@ def _no_way_back(finding: AuditFindingRow) -> str:
         one = len(finding.subjects) == 1
         return f"{names} {'has' if one else 'have'} no controller: {'it is' if one else 'they are'} gone with the node"
     one = row.pods == 1 and len(finding.subjects) == 1
-    pods = f"{plural(row.pods, 'pod')} of {_whom(finding)}"
+    pods = "pods" if len(finding.subjects) > 1 else plural(row.pods, "pod")
     its, asks = ("its", "it asks") if one else ("their", "they ask")
     why = {
         "taint": f"{its} node now has the taint {some(row.about)}",
         "labels": f"{its} node no longer has {some(row.about) or f'the labels that {asks} for'}",
         "volume": f"{its} volume is elsewhere" if one else "their volumes are elsewhere",
     }.get(row.cause, row.said)
-    return f"{pods} could not be placed again where {'it runs' if one else 'they run'}: {why}"
+    return f"{pods} of {_whom(finding)} could not be placed again where {'it runs' if one else 'they run'}: {why}"
 
 
 def _far(finding: AuditFindingRow) -> str:

@@ -46,6 +46,8 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
     kind: str
     group: str
+    #: The name in URLs and in roles; "": made of the kind as Kubernetes' own are.
+    plural: str = ""
     #: What it behaves like.
     like: Literal["DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"] = "ReplicaSet"
     name: str = _OWN_NAME
@@ -76,6 +78,14 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     operated: bool = False
     #: What is not modelled of it.
     note: str = ""
+
+    @property
+    def resource(self) -> str:
+        """The name in URLs and in roles (`apimachinery/pkg/api/meta/restmapper.go`, `UnsafeGuessKindToResource`)."""
+        name = self.kind.lower()
+        return self.plural or (
+            f"{name}es" if name.endswith("s") else f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
+        )
 
 
 class Part(NamedTuple):

@@ -113,7 +113,7 @@ def test_text_of_an_edit_is_inert() -> None:
     ("incomplete", "expected"),
     [
         ("co", ["cordon "]),
-        ("re", ["resize ", "restart ", "recover "]),
+        ("re", ["requests ", "resize ", "restart ", "recover "]),
         ("cordon general-a", ["cordon general-a1", "cordon general-a2"]),
         ("taint x gpu-a", ["taint x gpu-a1"]),
         ("add 3 nodes like batch-a", ["add 3 nodes like batch-a1"]),

@@ -51,6 +51,7 @@ BYSTANDERS: list[Json] = [
         "shop",
         spec={"scaleTargetRef": _SCALED, "minReplicas": 3, "maxReplicas": 9},
     ),
+    obj("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web", "shop", spec={"targetRef": _SCALED}),
     obj(f"{ADMISSION}/v1", "MutatingWebhookConfiguration", "hook", webhooks=[_WEBHOOK]),
     obj(f"{ADMISSION}/v1", "ValidatingWebhookConfiguration", "hook", webhooks=[_WEBHOOK]),
     obj(f"{ADMISSION}/v1", "ValidatingAdmissionPolicy", "policy", spec=_POLICY),

@@ -42,10 +42,10 @@ class Chance:
 # --- what the cloud has ----------------------------------------------------------------------------------------------
 
 
-def instance_types(chance: Chance, *, reserved: bool) -> list[Json]:
+def instance_types(chance: Chance, *, reserved: bool, sizes: tuple[int, ...] = (2, 4, 8, 16)) -> list[Json]:
     found = []
     for family, memory in (("m", 4), ("c", 2), ("r", 8)):
-        for cpu in (2, 4, 8, 16):
+        for cpu in sizes:
             if chance.often(0.15):
                 continue
             price = round(0.05 * cpu * (1 + memory / 8), 4)
@@ -122,13 +122,13 @@ def _taint(chance: Chance) -> Json:
     return {"key": chance.pick(("dedicated", "gpu")), "effect": effect} | ({"value": "x"} if chance.often(0.7) else {})
 
 
-def node_pool(chance: Chance, name: str) -> Json:
+def node_pool(chance: Chance, name: str, *, min_values: float = 0.15) -> Json:
     requirements = {}
     for _ in range(chance.pick((0, 0, 1, 1, 2))):
         each = _valid(_requirement(chance))
         requirements[each["key"], each["operator"]] = each
-    if chance.often(0.15):
-        least = {"operator": "Exists", "minValues": chance.pick((1, 2, 3))}
+    if chance.often(min_values):
+        least = {"operator": "Exists", "minValues": chance.pick((1, 2, 3) if min_values < 0.5 else (2, 3, 8, 20))}
         requirements["min", ""] = {"key": chance.pick((FAMILY, TYPE)), **least}
     template: Json = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
@@ -509,9 +509,20 @@ def pod_budget(chance: Chance, app: str) -> Json:
 # --- families ----------------------------------------------------------------------------------------------------------
 
 
-def _case(chance: Chance, ask: str, *, nodes: int, waiting: int, plain: bool = False, **with_: bool) -> Json:
-    types = instance_types(chance, reserved=with_.get("reserved", False))
-    pools = [node_pool(chance, name) for name in chance.some(("alpha", "beta", "gamma"), 2)]
+def _case(
+    chance: Chance,
+    ask: str,
+    *,
+    nodes: int,
+    waiting: int,
+    plain: bool = False,
+    flags: tuple[str, ...] = (),
+    sizes: tuple[int, ...] = (2, 4, 8, 16),
+    min_values: float = 0.15,
+    **with_: bool,
+) -> Json:
+    types = instance_types(chance, reserved=with_.get("reserved", False), sizes=sizes)
+    pools = [node_pool(chance, name, min_values=min_values) for name in chance.some(("alpha", "beta", "gamma"), 2)]
     stand = [each for number in range(nodes) for each in standing(chance, f"n{number}", pools, types)]
     names = [each["metadata"]["name"] for each in stand if each["kind"] == "Node"]
     objects = [*pools, *stand, *pods(chance, names, waiting, plain=plain)]
@@ -521,7 +532,7 @@ def _case(chance: Chance, ask: str, *, nodes: int, waiting: int, plain: bool = F
         objects += volumes(chance, objects)
     if with_.get("budgets"):
         objects += {each["metadata"]["name"]: each for each in (pod_budget(chance, app) for app in APPS[:2])}.values()
-    return {"ask": ask, "cluster": objects, "types": types}
+    return {"ask": ask, "cluster": objects, "types": types} | ({"flags": list(flags)} if flags else {})
 
 
 def _provision(**with_: Any) -> Callable[[Chance], Json]:
@@ -536,6 +547,9 @@ def _consolidate(**with_: Any) -> Callable[[Chance], Json]:
     )
 
 
+_SPOT_TO_SPOT = ("--feature-gates=SpotToSpotConsolidation=true",)
+_MANY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
+
 FAMILIES: Mapping[str, Callable[[Chance], Json]] = {
     "plain": _provision(plain=True),
     "constrained": _provision(),
@@ -547,6 +561,16 @@ FAMILIES: Mapping[str, Callable[[Chance], Json]] = {
     "removal-constrained": _consolidate(daemons=True),
     "removal-budgets": _consolidate(budgets=True, plain=True),
     "removal-volumes": _consolidate(volumes=True, budgets=True),
+    # Karpenter with other settings than its own defaults.
+    "ignoring": _provision(flags=("--preference-policy=Ignore",)),
+    "best-effort": _provision(flags=("--min-values-policy", "BestEffort"), min_values=0.8),
+    "unreserved": _provision(flags=("--feature-gates=ReservedCapacity=false",), reserved=True, plain=True),
+    "removal-spot": _consolidate(flags=_SPOT_TO_SPOT, sizes=_MANY_SIZES, min_values=0.3, plain=True),
+    "removal-settings": _consolidate(
+        flags=(*_SPOT_TO_SPOT, "--preference-policy=Ignore", "--min-values-policy=BestEffort"),
+        sizes=_MANY_SIZES,
+        min_values=0.5,
+    ),
 }
 
 

@@ -36,7 +36,7 @@ class Judge:
         """What Karpenter decides, each way that was seen."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        question = {key: case[key] for key in ("ask", "cluster", "types")}
+        question = {key: case[key] for key in ("ask", "cluster", "types", "flags") if key in case}
         self._process.stdin.write(json.dumps(question | {"now": case.get("now", NOW), "runs": runs}) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from kwhatif.autoscaler.karpenter import build_instance_types, disrupt, provision
+from kwhatif.autoscaler.karpenter.settings import read_settings
+from kwhatif.sources.decoding.autoscalers import kept_settings
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 
@@ -39,7 +41,8 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
     """What kwhatif says, as JSON has it."""
     state, types = state_of(case["cluster"]), build_instance_types(case["types"])
     ask = disrupt if case["ask"] == "consolidate" else provision
-    found: dict[str, Any] = json.loads(msgspec.json.encode(ask(state, types, case.get("now", NOW))[0]))
+    settings = read_settings("", kept_settings((), case.get("flags", ())))
+    found: dict[str, Any] = json.loads(msgspec.json.encode(ask(state, types, case.get("now", NOW), settings)[0]))
     return found
 
 

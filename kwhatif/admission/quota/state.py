@@ -1,4 +1,4 @@
-"""`QuotaUsage`: the usage of quotas while pods and claims are created.
+"""ResourceQuota: what quotas count of pods and claims, and the status that they then have.
 
 Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
 """
@@ -6,9 +6,8 @@ Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controll
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -30,11 +29,11 @@ from kwhatif.kube.matching.requests import (
     requested,
 )
 from kwhatif.kube.matching.volumes import claim_class
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.policy import ResourceQuota
-from kwhatif.kube.model.quantity import NANO, Quantity, amounts, parse_quantity, value
+from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaStatus
+from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_quantity, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.reference import is_reference
 
@@ -159,141 +158,126 @@ def _pod_level(resources: ResourceList) -> Usage:
 Counted = Pod | PersistentVolumeClaim
 
 
-class QuotaUsage:
-    """The quotas of a cluster and their current usage, which `charge` and `release` change."""
+class QuotaAdmission:
+    """The admission plugin ResourceQuota. It returns quotas as they are then stored, and changes nothing itself."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        """Start with the usage in the status of each quota, or count the objects if it has none."""
-        self._quotas: dict[str, list[_Quota]] = {}
-        quotas = cluster.all(ResourceQuota).values()
-        uncounted = _by_namespace(cluster, {quota.metadata.namespace for quota in quotas if not _is_counted(quota)})
-        for quota in quotas:
-            namespace = quota.metadata.namespace
-            self._quotas.setdefault(namespace, []).append(_Quota(quota, uncounted.get(namespace, ())))
-        #: The last object and its charges: replicas differ only in metadata, and so share them.
-        self._last: tuple[Counted, _Charges] | None = None
+    def __init__(self) -> None:
+        #: The quotas as they were last, by key.
+        self._known: dict[str, _Quota] = {}
+        #: The last object, the limits of its quotas, and its charges: replicas differ only in metadata, and share them.
+        self._last: tuple[Counted, Sequence[Usage], _Charges] | None = None
 
-    def fork(self) -> QuotaUsage:
-        """An independent copy."""
-        other = copy(self)
-        other._quotas = {namespace: [quota.fork() for quota in quotas] for namespace, quotas in self._quotas.items()}
-        other._last = None
-        return other
-
-    def charge(self, obj: Counted) -> Denied | None:
-        """Charge the object to every quota that counts it; or reject it, and charge nothing."""
-        quotas = self._quotas.get(obj.metadata.namespace)
-        if not quotas:
-            return None
+    def charge(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota] | Denied:
+        """The quotas that count the object, with it; or why it is rejected."""
+        quotas = self._quotas_of(obj, cluster)
         charges = self._charges(obj, quotas)
         if charges.refusal:
             return forbidden(obj, charges.refusal)
-        for quota, usage in charges.usages:
-            if refusal := quota.exceeded_by(usage):
+        for place, usage in charges.usages:
+            if refusal := quotas[place].exceeded_by(usage):
                 return forbidden(obj, refusal)
-        for quota, usage in charges.usages:
-            quota.add(usage)
-        return None
+        return self._stored(quotas[place].plus(usage) for place, usage in charges.usages)
 
-    def refuse_update(self, new: Counted, old: Counted) -> Denied | None:
-        """Why what the object has more than before exceeds a quota: only the difference is charged; nothing changes."""
-        before, quotas = usage_of(old), self._quotas.get(new.metadata.namespace)
-        for quota, usage in _Charges(new, quotas).usages if quotas else ():
+    def refuse_update(self, new: Counted, old: Counted, cluster: Cluster) -> Denied | None:
+        """Why what the object has more than before exceeds a quota: only the difference is charged."""
+        before, quotas = usage_of(old), self._quotas_of(new, cluster)
+        for place, usage in _charges_of(new, quotas).usages if quotas else ():
             more = {name: amount - before.get(name, 0) for name, amount in usage.items()}
             growth = {name: Quantity(amount, usage[name].notation) for name, amount in more.items() if amount > 0}
-            if refusal := quota.exceeded_by(growth):
+            if refusal := quotas[place].exceeded_by(growth):
                 return forbidden(new, refusal)
         return None
 
-    def release(self, obj: Counted) -> None:
-        """Release the usage of a removed object."""
-        for quota, usage in self._usages(obj):
-            quota.subtract(usage)
+    def release(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota]:
+        """The quotas that count the object, without it."""
+        quotas = self._quotas_of(obj, cluster)
+        return self._stored(quotas[place].minus(usage) for place, usage in self._charges(obj, quotas).usages)
 
-    def count_again(self, namespace: str, cluster: Cluster) -> None:
-        """Count all objects of the namespace again, because one of its quotas was added, changed or deleted."""
-        objects = _by_namespace(cluster, {namespace})[namespace]
-        quotas = (quota for quota in cluster.all(ResourceQuota).values() if quota.metadata.namespace == namespace)
-        self._quotas[namespace] = [_Quota(replace(quota, status=None), objects) for quota in quotas]
-        self._last = None
+    def recount(self, cluster: Cluster, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
+        """The quotas whose status is up to date, once `gone` are removed and `new` added, even beyond the limits."""
+        quotas = {key: _read(quota, cluster) for key, quota in cluster.all(ResourceQuota).items() if is_counted(quota)}
+        for objects, change in ((gone, _Quota.minus), (new, _Quota.plus)):
+            for obj in objects:
+                of_it = self._quotas_of(obj, cluster)
+                for place, usage in self._charges(obj, of_it).usages:
+                    key = key_of(of_it[place].stored)
+                    if key in quotas:
+                        quotas[key] = change(quotas[key], usage)
+        return (quota.written().stored for quota in quotas.values())
 
-    def recounted(self, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
-        """The quotas whose status changes if `gone` are removed and `new` are added, even beyond the limits."""
-        for obj in gone:
-            self.release(obj)
-        for obj in new:
-            for quota, usage in self._usages(obj):
-                quota.add(usage)
-        for quota in chain.from_iterable(self._quotas.values()):
-            stored, used = quota.stored, {name: str(amount) for name, amount in quota.used.items()}
-            if stored.status is not None and _is_counted(stored) and amounts(stored.status.used) != amounts(used):
-                yield replace(stored, status=replace(stored.status, used=used))
+    def _quotas_of(self, obj: Counted, cluster: Cluster) -> Sequence[_Quota]:
+        """The quotas of its namespace."""
+        keys = cluster.derived(_keys_by_namespace, ResourceQuota).keys.get(obj.metadata.namespace)
+        return [self._quota(key, cluster) for key in keys] if keys else ()
 
-    def _usages(self, obj: Counted) -> Sequence[tuple[_Quota, Usage]]:
-        """The usage of the object for each quota that counts it."""
-        quotas = self._quotas.get(obj.metadata.namespace)
-        return self._charges(obj, quotas).usages if quotas else ()
+    def _quota(self, key: str, cluster: Cluster) -> _Quota:
+        stored, known = cluster.all(ResourceQuota)[key], self._known.get(key)
+        if known is None or known.stored is not stored:
+            known = self._known[key] = _read(stored, cluster)
+        return known
 
     def _charges(self, obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
-        if is_reference() or self._last is None or not _alike(self._last[0], obj):
-            self._last = (obj, _Charges(obj, quotas))
-        return self._last[1]
+        if not quotas:
+            return _NO_CHARGES
+        limits = [quota.hard for quota in quotas]
+        last = self._last
+        if last is None or is_reference() or not (_is_like(last[0], obj) and _are_same(last[1], limits)):
+            last = self._last = obj, limits, _charges_of(obj, quotas)
+        return last[2]
+
+    def _stored(self, quotas: Iterable[_Quota]) -> Sequence[ResourceQuota]:
+        changed = [quota.written() for quota in quotas]
+        self._known.update((key_of(quota.stored), quota) for quota in changed)
+        return [quota.stored for quota in changed]
 
 
-def _is_counted(quota: ResourceQuota) -> bool:
+def is_counted(quota: ResourceQuota) -> bool:
     """Whether the status is up to date with the spec; if not, the quota controller is about to update it."""
     if quota.status is None or not quota.status.hard:
         return False
     return not quota.spec.hard or amounts(quota.status.hard) == amounts(quota.spec.hard)
 
 
-def _by_namespace(cluster: Cluster, namespaces: Collection[str]) -> Mapping[str, Sequence[Counted]]:
-    """The pods and claims of these namespaces."""
-    found: dict[str, list[Counted]] = {namespace: [] for namespace in namespaces}
-    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim) if namespaces else ()
-    for kind in kinds:
-        for obj in cluster.all(kind).values():
-            if obj.metadata.namespace in found:
-                found[obj.metadata.namespace].append(obj)
-    return found
+def counted(quota: ResourceQuota, cluster: Cluster) -> ResourceQuota:
+    """The quota with a status as the quota controller would count it (`CalculateUsage`)."""
+    return _count(quota, cluster).written().stored
 
 
-def _alike(obj: Counted, other: Counted) -> bool:
+class _KeysByNamespace(NamedTuple):
+    """The keys of quotas; kept by `Cluster.derived`."""
+
+    keys: Mapping[str, Sequence[str]]
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _KeysByNamespace | None:
+        return None if before is None or after is None else self
+
+
+def _keys_by_namespace(cluster: Cluster) -> _KeysByNamespace:
+    keys: dict[str, list[str]] = {}
+    for key, quota in cluster.all(ResourceQuota).items():
+        keys.setdefault(quota.metadata.namespace, []).append(key)
+    return _KeysByNamespace(keys)
+
+
+def _is_like(obj: Counted, other: Counted) -> bool:
     same_namespace = obj.metadata.namespace == other.metadata.namespace
     return same_namespace and obj.spec is other.spec and obj.status is other.status
 
 
-class _Quota:
-    """One quota: its limits and its usage.
+def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
 
-    The usage is that of the quota's status or, if that is not up to date, of the objects of its namespace.
-    """
 
-    def __init__(self, quota: ResourceQuota, objects: Iterable[Counted]) -> None:
-        self.stored = quota
-        self.name = quota.metadata.name
-        self.spec = quota.spec
-        status = quota.status
-        if status is not None and _is_counted(quota):
-            self.hard, self.used = amounts(status.hard), amounts(status.used)
-        else:
-            self.hard, self.used = amounts(quota.spec.hard), {}
-            self._count(objects)
+class _Quota(NamedTuple):
+    """One quota: its limits and its usage."""
 
-    def _count(self, objects: Iterable[Counted]) -> None:
-        """Compute the usage as the quota controller would (`CalculateUsage`)."""
-        self.used = {name: Quantity(0) for name in self.hard if counted_of_pods(name) or counted_of_claims(name)}
-        for obj in objects:
-            if in_scope(self.spec, obj):
-                self.add(_masked(usage_of(obj), self.used))
+    stored: ResourceQuota
+    hard: Usage
+    used: Usage
+    #: `hard` as it is written.
+    limits: dict[str, QuantityText]
 
-    def fork(self) -> _Quota:
-        """An independent copy."""
-        other = copy(self)
-        other.used = self.used.copy()
-        return other
-
-    def counted(self, obj: Counted) -> list[str]:
+    def counts(self, obj: Counted) -> list[str]:
         """The resources of the quota that count objects of this kind, sorted."""
         counts = counted_of_pods if isinstance(obj, Pod) else counted_of_claims
         return sorted(filter(counts, self.hard))
@@ -304,35 +288,74 @@ class _Quota:
         if not exceeded:
             return ""
         requested, used, limited = (_listed(_masked(given, exceeded)) for given in (usage, self.used, self.hard))
-        return f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
+        return f"exceeded quota: {self.stored.metadata.name}, requested: {requested}, used: {used}, limited: {limited}"
 
-    def add(self, usage: Usage) -> None:
-        for name, amount in usage.items():
-            self.used[name] = self.used[name] + amount if name in self.used else amount
+    def plus(self, usage: Usage) -> _Quota:
+        """With that much more used; to be `written`."""
+        more = {name: self.used[name] + amount if name in self.used else amount for name, amount in usage.items()}
+        return self._replace(used=self.used | more)
 
-    def subtract(self, usage: Usage) -> None:
-        for name in usage.keys() & self.used.keys():
-            used = self.used[name]
-            self.used[name] = Quantity(max(used - usage[name], 0), used.notation)
+    def minus(self, usage: Usage) -> _Quota:
+        """With that much less used; to be `written`."""
+        less = {
+            name: Quantity(max(self.used[name] - usage[name], 0), self.used[name].notation)
+            for name in usage.keys() & self.used.keys()
+        }
+        return self._replace(used=self.used | less)
+
+    def written(self) -> _Quota:
+        """With the usage in its status."""
+        status = ResourceQuotaStatus(hard=self.limits, used={name: str(amount) for name, amount in self.used.items()})
+        return self._replace(stored=replace(self.stored, status=status))
 
 
-class _Charges:
+def _read(quota: ResourceQuota, cluster: Cluster) -> _Quota:
+    """With the usage of its status or, if that is not up to date, of the objects of its namespace."""
+    status = quota.status
+    if status is not None and is_counted(quota):
+        return _Quota(quota, amounts(status.hard), amounts(status.used), status.hard)
+    return _count(quota, cluster)
+
+
+def _count(quota: ResourceQuota, cluster: Cluster) -> _Quota:
+    hard = amounts(quota.spec.hard)
+    used = {name: Quantity(0) for name in hard if counted_of_pods(name) or counted_of_claims(name)}
+    found = _Quota(quota, hard, used, quota.spec.hard)
+    for obj in _objects_in(quota.metadata.namespace, cluster) if used else ():
+        if in_scope(quota.spec, obj):
+            found = found.plus(_masked(usage_of(obj), used))
+    return found
+
+
+def _objects_in(namespace: str, cluster: Cluster) -> Iterator[Counted]:
+    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
+    for kind in kinds:
+        yield from (obj for obj in cluster.all(kind).values() if obj.metadata.namespace == namespace)
+
+
+class _Charges(NamedTuple):
     """The usage of an object for each quota that counts it, or why it is rejected in any case."""
 
-    def __init__(self, obj: Counted, quotas: Sequence[_Quota]) -> None:
-        self.refusal = ""
-        usage = usage_of(obj)
-        self.usages: list[tuple[_Quota, Usage]] = []
-        for quota in quotas:
-            counted = quota.counted(obj)
-            if not counted or not in_scope(quota.spec, obj):
-                continue
-            self.refusal = self.refusal or _objection(quota, counted, obj)
-            needed = {name: amount for name, amount in _masked(usage, quota.hard).items() if amount}
-            self.usages.append((quota, needed))
-        negative = sorted(name for name, amount in usage.items() if amount < 0)
-        if negative and not self.refusal:
-            self.refusal = f"quota usage is negative for resource(s): {','.join(negative)}"
+    refusal: str
+    #: With the place of the quota among those of the namespace.
+    usages: Sequence[tuple[int, Usage]]
+
+
+_NO_CHARGES = _Charges("", ())
+
+
+def _charges_of(obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
+    refusal, usages, usage = "", [], usage_of(obj)
+    for place, quota in enumerate(quotas):
+        counts = quota.counts(obj)
+        if not counts or not in_scope(quota.stored.spec, obj):
+            continue
+        refusal = refusal or _objection(quota, counts, obj)
+        usages.append((place, {name: amount for name, amount in _masked(usage, quota.hard).items() if amount}))
+    negative = sorted(name for name, amount in usage.items() if amount < 0)
+    if negative and not refusal:
+        refusal = f"quota usage is negative for resource(s): {','.join(negative)}"
+    return _Charges(refusal, usages)
 
 
 def usage_of(obj: Counted) -> Usage:
@@ -340,11 +363,12 @@ def usage_of(obj: Counted) -> Usage:
     return pod_usage(obj) if isinstance(obj, Pod) else claim_usage(obj)
 
 
-def _objection(quota: _Quota, counted: Sequence[str], obj: Counted) -> str:
-    if isinstance(obj, Pod) and (missing := _missing(MUST_BE_GIVEN.intersection(counted), obj)):
-        return f"failed quota: {quota.name}: must specify {missing}"
-    if not quota.used.keys() >= set(counted):
-        return f"status unknown for quota: {quota.name}, resources: {','.join(counted)}"
+def _objection(quota: _Quota, counts: Sequence[str], obj: Counted) -> str:
+    name = quota.stored.metadata.name
+    if isinstance(obj, Pod) and (missing := _missing(MUST_BE_GIVEN.intersection(counts), obj)):
+        return f"failed quota: {name}: must specify {missing}"
+    if not quota.used.keys() >= set(counts):
+        return f"status unknown for quota: {name}, resources: {','.join(counts)}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Karpenter's provisioner and disruption controller (`sigs.k8s.io/karpenter` v1.14.1), with their default settings."""
+"""Karpenter's provisioner and disruption controller (`sigs.k8s.io/karpenter` v1.14.1), with its own settings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ from kwhatif.autoscaler.karpenter.launched import launched
 from kwhatif.autoscaler.karpenter.nodes import World
 from kwhatif.autoscaler.karpenter.observed import observed_types, seen_version
 from kwhatif.autoscaler.karpenter.provisioning import provisioning_round
+from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings, settings_of
 from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.autoscaling import KarpenterVersionAssumed, PricesUnknown, ShapesObservedOnly
+from kwhatif.kube.model.caveat.autoscaling import (
+    FlagsNotModelled,
+    KarpenterVersionAssumed,
+    PricesUnknown,
+    ShapesObservedOnly,
+)
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
@@ -33,15 +39,18 @@ __all__ = ["InstanceType", "Karpenter", "build_instance_types", "disrupt", "disr
 _VERSION = "1.14.1"
 
 
-def provision(state: State, types: Iterable[InstanceType] | None, at: str) -> tuple[ScalingRound, tuple[Caveat, ...]]:
+def provision(
+    state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
+) -> tuple[ScalingRound, tuple[Caveat, ...]]:
     """What one round of the provisioner makes for the pods that are marked unschedulable.
 
     Args:
         state: the cluster, with its NodePools and NodeClaims; it stays as it is.
         types: the catalogue; None: not given, and only the shapes that run in the cluster are known.
         at: the moment, RFC 3339.
+        settings: Karpenter's own; None: those of its Deployment in the cluster.
     """
-    found = Karpenter.of(state, types).decide(state, {}, at)
+    found = Karpenter.of(state, types, settings).decide(state, {}, at)
     return found.round, found.caveats
 
 
@@ -52,20 +61,28 @@ class Karpenter(msgspec.Struct, frozen=True):
     is_observed: bool = False
     name: ClassVar[Autoscaler] = "karpenter"
     kind: ClassVar[str] = "Karpenter"
-    #: `BATCH_IDLE_DURATION`.
-    delay: ClassVar[float] = 1.0
+    settings: Settings = DEFAULTS
 
     @classmethod
-    def of(cls, state: State, types: Iterable[InstanceType] | None) -> Karpenter:
-        """With this catalogue; None: with the shapes that run in the cluster."""
-        return cls(tuple(observed_types(state) if types is None else types), is_observed=types is None)
+    def of(cls, state: State, types: Iterable[InstanceType] | None, settings: Settings | None = None) -> Karpenter:
+        """With this catalogue and these settings; None: with what the cluster shows of them."""
+        return cls(
+            types=tuple(observed_types(state) if types is None else types),
+            is_observed=types is None,
+            settings=settings_of(state.cluster) if settings is None else settings,
+        )
+
+    @property
+    def delay(self) -> float:
+        """Seconds without a new pod until a batch begins."""
+        return self.settings.idle
 
     def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
         """One batch; see `NodeAutoscaler`."""
         del profiles  # it has a scheduler of its own
         catalogue = catalogue_of(self.types)
-        found, claims = provisioning_round(World(state, catalogue, parse_time(at)))
-        said = tuple(_said(state, catalogue, is_observed=self.is_observed))
+        found, claims = provisioning_round(World(state, catalogue, parse_time(at), self.settings))
+        said = tuple(_said(state, catalogue, settings=self.settings, is_observed=self.is_observed))
         return Decided(found, tuple(_made(claims, state, at)), self, said)
 
     def with_nodes(self, nodes: Sequence[NewNode]) -> Karpenter:
@@ -79,20 +96,23 @@ class Karpenter(msgspec.Struct, frozen=True):
         return pool is not None and bool(pool.spec.limits)
 
 
-def disrupt(state: State, types: Iterable[InstanceType] | None, at: str) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
+def disrupt(
+    state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
+) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """What the disruption controller would do now; arguments as of `provision`."""
-    plan, _, caveats = disruption(state, types, at)
+    plan, _, caveats = disruption(state, types, at, settings)
     return plan, caveats
 
 
 def disruption(
-    state: State, types: Iterable[InstanceType] | None, at: str
+    state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
 ) -> tuple[ScalingPlan, Sequence[tuple[NewNode, ...]], tuple[Caveat, ...]]:
     """The same, and of each command the nodes that come in the place of those that go."""
-    catalogue = catalogue_of(observed_types(state) if types is None else types)
-    plan, commands = disruption_plan(World(state, catalogue, parse_time(at)))
+    asked = Karpenter.of(state, types, settings)
+    catalogue = catalogue_of(asked.types)
+    plan, commands = disruption_plan(World(state, catalogue, parse_time(at), asked.settings))
     made = [tuple(_made([claim for claim in command.replacements if claim.types], state, at)) for command in commands]
-    return plan, made, tuple(_said(state, catalogue, is_observed=types is None))
+    return plan, made, tuple(_said(state, catalogue, settings=asked.settings, is_observed=asked.is_observed))
 
 
 def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode]:
@@ -101,7 +121,9 @@ def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode
     return (node for node in nodes if node is not None)
 
 
-def _said(state: State, catalogue: Catalogue, *, is_observed: bool) -> Iterator[Caveat]:
+def _said(state: State, catalogue: Catalogue, *, settings: Settings, is_observed: bool) -> Iterator[Caveat]:
+    if settings.unmodelled:
+        yield FlagsNotModelled(flags=settings.unmodelled)
     if is_observed:
         yield ShapesObservedOnly(types=tuple(sorted(type_.name for type_ in catalogue.types)))
     unpriced = [type_.name for type_ in catalogue.types if any(each.price is None for each in type_.offerings)]

@@ -16,6 +16,7 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
     InstanceType,
     Offering,
+    Variety,
     by_price,
     cheapest_of,
     variety,
@@ -35,6 +36,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     REGISTERED,
     RESERVATION,
     RESERVED,
+    SPOT,
     Refusal,
     Requirements,
     label_requirements,
@@ -52,6 +54,11 @@ from kwhatif.kube.model.pod import Pod
 MOST_TYPES = 600
 #: How many ways to choose among equal domains are tried for a pod.
 _MOST_CHOICES = 16
+
+
+def relaxed_min_values(requirements: Requirements, short: Mapping[str, int]) -> Requirements:
+    """With only as many values of each of these labels as there are."""
+    return Requirements({**requirements, **{k: requirements[k]._replace(min_values=n) for k, n in short.items()}})
 
 
 def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) -> Requirements:
@@ -178,6 +185,7 @@ class NewClaim:
         reservations: Reservations,
         *,
         strictly_reserved: bool,
+        relaxes_min_values: bool = False,
     ) -> None:
         self.template = template
         self.hostname = hostname
@@ -187,6 +195,7 @@ class NewClaim:
         self._topology = topology
         self._reservations = reservations
         self._strictly_reserved = strictly_reserved
+        self._relaxes_min_values = relaxes_min_values
         self._requests: Amounts = {}
         #: Host ports of its pods; each is of a pod of its own.
         self._taken: list[HostPort] = []
@@ -248,6 +257,9 @@ class NewClaim:
             self.types, requirements, requests, template.groups, template.well_known, pod.ports, self._taken
         )
         found = variety(types, requirements)
+        if self._relaxes_min_values and found.short and not self.pods:
+            # For its first pod only: those that come later must leave as many types.
+            requirements, found = relaxed_min_values(requirements, found.short), Variety(len(types), {})
         if found.short or not types:
             asked = Filtering(
                 self.types, requirements, requests, template.groups, template.well_known, pod, self._taken, found
@@ -300,7 +312,7 @@ class NewClaim:
         """Leave only as many types as can be asked of a cloud; None: that works (`Truncate`)."""
         if len(self.types) > MOST_TYPES or self.requirements.has_min_values:
             ordered = by_price(self.types, self.requirements, self.template.well_known)[:MOST_TYPES]
-            few = variety(ordered, self.requirements).objection
+            few = None if self._relaxes_min_values else variety(ordered, self.requirements).objection
             if few is not None:
                 return Refusal(
                     lambda: (
@@ -316,6 +328,19 @@ class NewClaim:
         known = self.template.well_known
         self.types = tuple(type_ for type_ in self.types if worst_launch_price(type_, self.requirements, known) < price)
         return variety(self.types, self.requirements).objection
+
+    def only_spot(self) -> None:
+        """It is launched as spot, or not at all."""
+        self.requirements = self.requirements.plus({CAPACITY_TYPE: one_of(CAPACITY_TYPE, SPOT)})
+
+    def keep_offered(self) -> None:
+        """Leave only types that can be had as is required."""
+        known = self.template.well_known
+        self.types = tuple(type_ for type_ in self.types if type_.offered(self.requirements, known))
+
+    def keep_cheapest(self, count: int) -> None:
+        """Leave only the first types, so many of them or as many as `minValues` needs."""
+        self.types = self.types[: max(count, variety(self.types, self.requirements).needed)]
 
     def order_by_price(self) -> None:
         """The cheapest types first."""

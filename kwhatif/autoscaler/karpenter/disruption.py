@@ -6,9 +6,8 @@ they are not given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
 
 from kwhatif.autoscaler.answer import DisruptionCommand, KeptNode, ScalingPlan
 from kwhatif.autoscaler.karpenter.amounts import NODES, parsed
@@ -29,11 +28,12 @@ from kwhatif.autoscaler.karpenter.candidates import (
     pool_totals,
 )
 from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
+from kwhatif.autoscaler.karpenter.consolidation import Command, is_balanced, is_sensible, prices_of, replaced
 from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
 from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
-from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, ON_DEMAND, SPOT, Refusal, one_of
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, Refusal
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.kube.model.bystanders import karpenter_condition
 from kwhatif.kube.model.go_sort import go_sort
@@ -46,24 +46,6 @@ _VALIDATION = 15 * SECOND
 _MOST_AT_ONCE = 100
 _SHOWN_ERRORS = 5
 _BALANCED, _WHEN_EMPTY = "Balanced", "WhenEmpty"
-#: A balanced pool gives up at most twice as large a part of its pods as it saves of its cost.
-_BALANCE = 2
-
-
-class Command(NamedTuple):
-    """Nodes that go together, and the NodeClaim that comes in their place, if one does."""
-
-    candidates: list[Candidate]
-    replacements: list[NewClaim]
-
-    @property
-    def savings(self) -> float:
-        """What is saved an hour, as far as prices are known (`EstimatedSavings`)."""
-        return _prices(self.candidates) - sum(claim.cheapest_price or 0.0 for claim in self.replacements)
-
-
-def _prices(candidates: Iterable[Candidate]) -> float:
-    return sum(each.price for each in candidates)
 
 
 class Disruption:
@@ -172,7 +154,7 @@ class Disruption:
         while low <= high:
             middle = (low + high) // 2
             command = self._consolidate(candidates[: middle + 1])
-            if command is not None and _is_sensible(command) and self._is_approved(command):
+            if command is not None and is_sensible(command) and self._is_approved(command):
                 found, low = command, middle + 1
             else:
                 high = middle - 1
@@ -242,21 +224,7 @@ class Disruption:
             return Command(candidates, [])
         if len(claims) > 1:
             return f"Can't remove without creating {len(claims)} candidates"
-        claim = claims[0]
-        claim.order_by_price()
-        capacity = claim.requirements.want(CAPACITY_TYPE)
-        if all(each.capacity_type == SPOT for each in candidates) and capacity.has(SPOT):
-            # The gate SpotToSpotConsolidation is off.
-            return "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
-        few = claim.keep_cheaper(_prices(candidates))
-        if few is not None:
-            return f"Filtering by price: {few.text}"
-        if not claim.types:
-            return "Can't replace with a cheaper node"
-        if capacity.has(SPOT) and capacity.has(ON_DEMAND):
-            # Cheaper it is only as spot: rather than on demand it is not launched at all.
-            claim.requirements = claim.requirements.plus({CAPACITY_TYPE: one_of(CAPACITY_TYPE, SPOT)})
-        return Command(candidates, claims)
+        return replaced(candidates, claims[0], spot_to_spot=self._world.settings.spot_to_spot)
 
     def _keep(self, candidate: Candidate, words: str) -> None:
         self.events.add(candidate.node, UNCONSOLIDATABLE, words)
@@ -288,19 +256,19 @@ class Disruption:
         totals = self._totals.get(candidate.pool_name)
         if candidate.pool.spec.disruption.consolidation_policy != _BALANCED or totals is None or totals.price <= 0:
             return True
-        return _is_balanced(candidate.price, candidate.cost, totals)
+        return is_balanced(candidate.price, candidate.cost, totals)
 
     def _is_approved(self, command: Command) -> bool:
         """Whether each pool that balances saves enough for what is disturbed (`EvaluateBalancedMove`)."""
         pools = {each.pool_name: each.pool for each in command.candidates}
-        savings, total = command.savings, _prices(command.candidates)
+        savings, total = command.savings, prices_of(command.candidates)
         for name, pool in pools.items():
             if pool.spec.disruption.consolidation_policy != _BALANCED:
                 continue
             own = [each for each in command.candidates if each.pool_name == name]
-            part = savings * _prices(own) / total if total > 0 and len(pools) > 1 else savings
+            part = savings * prices_of(own) / total if total > 0 and len(pools) > 1 else savings
             totals = self._totals.get(name, Totals(0.0, 0.0))
-            if not _is_balanced(part, sum(each.cost for each in own), totals):
+            if not is_balanced(part, sum(each.cost for each in own), totals):
                 return False
         return True
 
@@ -347,34 +315,6 @@ def _drifted_since(candidate: Candidate) -> int:
     claim = candidate.node.claim
     condition = karpenter_condition(claim, DRIFTED) if claim is not None else None
     return (nanos_of(condition.last_transition_time) or 0) if condition is not None else 0
-
-
-def _is_sensible(command: Command) -> bool:
-    """Whether a replacement is not just one of the nodes that go (`filterOutSameInstanceType`)."""
-    if not command.replacements:
-        return True
-    claim = command.replacements[0]
-    prices: dict[str, float] = {}
-    for each in command.candidates:
-        assert each.type is not None
-        prices.setdefault(each.type.name, 0.0)
-        own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
-        if own:
-            prices[each.type.name] = min(*own, prices[each.type.name] or inf)
-    most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
-    return claim.keep_cheaper(most) is None and bool(claim.types)
-
-
-def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:
-    labels = candidate.node.labels
-    return (labels.get(ZONE), labels.get(CAPACITY_TYPE)) == (zone, capacity_type)
-
-
-def _is_balanced(savings: float, cost: float, totals: Totals) -> bool:
-    if totals.price <= 0 or totals.cost <= 0 or savings <= 0:
-        return False
-    disturbed = cost / totals.cost
-    return disturbed == 0 or savings / totals.price / disturbed >= 1 / _BALANCE
 
 
 def disruption_plan(world: World) -> tuple[ScalingPlan, list[Command]]:

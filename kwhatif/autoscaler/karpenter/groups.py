@@ -27,7 +27,7 @@ from kwhatif.kube.model.pod import Pod, node_affinity_of
 UNBOUNDED = 2**31 - 1
 _SHOWN_DOMAINS = 25
 HONOR, IGNORE = "Honor", "Ignore"
-_DO_NOT_SCHEDULE = "DoNotSchedule"
+DO_NOT_SCHEDULE = "DoNotSchedule"
 SPREAD: Literal["topology spread"] = "topology spread"
 AFFINITY: Literal["pod affinity"] = "pod affinity"
 ANTI_AFFINITY: Literal["pod anti-affinity"] = "pod anti-affinity"

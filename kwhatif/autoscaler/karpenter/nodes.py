@@ -16,6 +16,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     REGISTERED,
     label_requirements,
 )
+from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings
 from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
 from kwhatif.autoscaler.karpenter.volumes import VolumeLostError, Volumes, attached, merged_volumes, volume_alternatives
 from kwhatif.kube.matching.ports import HostPort
@@ -191,9 +192,10 @@ def _state_nodes(cluster: Cluster, pods: Mapping[str, Sequence[Pod]]) -> Iterato
 class World:
     """A cluster at one moment, with all that answering needs: made once, and shared by all simulations."""
 
-    def __init__(self, state: State, catalogue: Catalogue, now: int) -> None:
+    def __init__(self, state: State, catalogue: Catalogue, now: int, settings: Settings = DEFAULTS) -> None:
         self.cluster = state.cluster
         self.catalogue = catalogue
+        self.settings = settings
         #: Nanoseconds since the epoch.
         self.now = now
         by_node: dict[str, list[Pod]] = {}
@@ -235,7 +237,8 @@ class World:
                 alternatives = volume_alternatives(self.cluster, pod)
             except VolumeLostError:
                 alternatives = None
-            found = self._wanted[uid] = Wanted(pod, uid, alternatives)
+            ignores = self.settings.ignores_preferences
+            found = self._wanted[uid] = Wanted(pod, uid, alternatives, ignores_preferences=ignores)
         return found
 
     def volumes(self, pod: Pod) -> Volumes | None:

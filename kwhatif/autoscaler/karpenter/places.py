@@ -48,8 +48,9 @@ class Ground:
         pools = world.pools
         #: Those of which an instance type is left, the first that is tried first.
         self.templates = [each for each in (Template(pool, catalogue) for pool in pools) if each.types]
-        for template in self.templates:
-            _keep_variety(template)
+        if not world.settings.relaxes_min_values:
+            for template in self.templates:
+                _keep_variety(template)
         self.templates = [each for each in self.templates if each.types]
         daemons = [pod for pod in _daemon_pods(world) if not uses_claims(pod)]
         daemon_groups(self.templates, daemons)

@@ -309,6 +309,7 @@ class Wanted:
         "alternatives",
         "devices",
         "driver_claims",
+        "ignores_preferences",
         "is_lost",
         "key",
         "labels",
@@ -323,7 +324,9 @@ class Wanted:
         "uid",
     )
 
-    def __init__(self, pod: Pod, uid: str, alternatives: Sequence[Requirements] | None) -> None:
+    def __init__(
+        self, pod: Pod, uid: str, alternatives: Sequence[Requirements] | None, *, ignores_preferences: bool = False
+    ) -> None:
         #: Its preferences stand in order.
         self.pod = sorted_preferences(pod)
         self.uid = uid
@@ -339,10 +342,12 @@ class Wanted:
         self.alternatives = alternatives or ()
         #: Something of its volumes does not exist. QUIRK: then they bind it to nothing, and topology overlooks the pod.
         self.is_lost = alternatives is None
-        self.requirements = pod_requirements(self.pod)
+        self.ignores_preferences = ignores_preferences
+        self.requirements = pod_requirements(self.pod, strict=ignores_preferences)
         node = pod.spec.affinity and pod.spec.affinity.node_affinity
         self.strict = pod_requirements(self.pod, strict=True) if node and node.preferred else self.requirements
 
     def with_pod(self, pod: Pod) -> Wanted:
         """The same pod after it has given something up."""
-        return Wanted(pod, self.uid, None if self.is_lost else self.alternatives)
+        alternatives = None if self.is_lost else self.alternatives
+        return Wanted(pod, self.uid, alternatives, ignores_preferences=self.ignores_preferences)

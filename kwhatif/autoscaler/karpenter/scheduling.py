@@ -104,7 +104,8 @@ class Scheduler:
             pool = place.node.pool or ""
             if self._left.get(pool):
                 self._left[pool] = subtracted(self._left[pool], place.node.capacity)
-        self._reservations = Reservations(ground.world.catalogue.types)
+        self._settings = ground.world.settings
+        self._reservations = Reservations(ground.world.catalogue.types if self._settings.reserved_capacity else ())
         self._places: dict[int, Place] = {}
         self._claims: list[NewClaim] = []
         self._hosts = 0
@@ -198,6 +199,7 @@ class Scheduler:
                 self.topology,
                 self._reservations,
                 strictly_reserved=self._strictly_reserved,
+                relaxes_min_values=self._settings.relaxes_min_values,
             )
             addition = claim.can_add(pod)
             if isinstance(addition, Addition):

@@ -12,6 +12,7 @@ from kwhatif.autoscaler.karpenter.groups import (
     AFFINITY,
     ANTI_AFFINITY,
     ANY_NODE,
+    DO_NOT_SCHEDULE,
     IGNORE,
     SPREAD,
     UNBOUNDED,
@@ -151,7 +152,7 @@ class Topology:
         if not spec.topology_spread_constraints and spec.affinity is None:
             return
         own = self._of[pod.uid] = []
-        for each in self._specs(pod.pod):
+        for each in self._specs(pod.pod, ignores_preferences=pod.ignores_preferences):
             identity = each.identity
             if identity not in self._groups:
                 self._groups[identity] = Group(each, self._counts(each, pod.tolerations))
@@ -233,8 +234,10 @@ class Topology:
                 group.record((domains[term.topology_key],))
             group.owners.add(uid)
 
-    def _specs(self, pod: Pod) -> Iterator[GroupSpec]:
+    def _specs(self, pod: Pod, *, ignores_preferences: bool) -> Iterator[GroupSpec]:
         for constraint in pod.spec.topology_spread_constraints:
+            if ignores_preferences and constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
+                continue
             raw = _with_label_keys(constraint, pod)
             yield GroupSpec(
                 SPREAD,
@@ -248,14 +251,9 @@ class Topology:
             )
         affinity = pod.spec.affinity
         if affinity is not None:
-            yield from self._terms(AFFINITY, pod, affinity.pod_affinity)
-            yield from self._terms(ANTI_AFFINITY, pod, affinity.pod_anti_affinity)
-
-    def _terms(self, kind: Kind, pod: Pod, side: PodAffinity | None) -> Iterator[GroupSpec]:
-        """The required terms, and those that are preferred as if they were required."""
-        if side is not None:
-            for term in (*side.required, *(each.pod_affinity_term for each in side.preferred)):
-                yield self._term(kind, pod, term)
+            for kind, side in ((AFFINITY, affinity.pod_affinity), (ANTI_AFFINITY, affinity.pod_anti_affinity)):
+                for term in _terms(side, ignores_preferences=ignores_preferences):
+                    yield self._term(kind, pod, term)
 
     def _term(self, kind: Kind, pod: Pod, term: PodAffinityTerm) -> GroupSpec:
         namespaces = self._standing.namespaces(pod.metadata.namespace, term)
@@ -289,6 +287,14 @@ class Topology:
             if count:
                 domains[domain] = domains.get(domain, 0) + count
         return domains
+
+
+def _terms(side: PodAffinity | None, *, ignores_preferences: bool) -> Sequence[PodAffinityTerm]:
+    """The required terms, and those that are preferred as if they were required, unless preferences are ignored."""
+    if side is None:
+        return ()
+    preferred = () if ignores_preferences else side.preferred
+    return (*side.required, *(each.pod_affinity_term for each in preferred))
 
 
 def _with_label_keys(constraint: TopologySpreadConstraint, pod: Pod) -> LabelSelector | None:

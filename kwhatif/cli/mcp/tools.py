@@ -14,8 +14,8 @@ from typing import Any
 import typer
 from typer.core import TyperOption
 
-from kwhatif.api.options import SCENARIOS
-from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
+from kwhatif.api.options import SCENARIOS, SCHEDULER
+from kwhatif.cli.usage import CLUSTER, OTHER
 from kwhatif.cli.watcher import Asking
 from kwhatif.sources.manifests.given import text
 from kwhatif.sources.text.files import texts_only
@@ -36,6 +36,7 @@ _OTHERWISE = (
     ("; 2*FILE: two", ""),
     (", or -", ""),
     ("The same from a YAML list; made before those of --if.", "The same as YAML lists; made before those of if."),
+    (", or a file: kubectl top pods --containers, CSV, PodMetrics; of Prometheus cpu=FILE, memory=FILE.", "."),
     (" Repeatable, in order.", " Made in order."),
     (" Repeatable.", ""),
 )

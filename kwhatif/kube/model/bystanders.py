@@ -45,6 +45,76 @@ class HorizontalPodAutoscaler(ApiObject):
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
 
+# --- the vertical pod autoscaler -----------------------------------------------------------------------------------
+
+
+class VerticalUpdatePolicy(Model):
+    """`spec.updatePolicy`; without a mode it is "Recreate"."""
+
+    update_mode: str = ""
+    min_replicas: Int32 | None = None
+    evict_after_oom_seconds: Int32 | None = None
+
+
+class ContainerResourcePolicy(Model):
+    """`spec.resourcePolicy.containerPolicies[]`; the name "*" is for containers that have none of their own."""
+
+    container_name: str = ""
+    mode: str = ""
+    min_allowed: ResourceList = {}
+    max_allowed: ResourceList = {}
+    controlled_resources: tuple[str, ...] | None = None
+    controlled_values: str = ""
+
+
+class VerticalResourcePolicy(Model):
+    """`spec.resourcePolicy`."""
+
+    container_policies: tuple[ContainerResourcePolicy, ...] = ()
+
+
+class VerticalPodAutoscalerSpec(Model):
+    """`spec` of a VerticalPodAutoscaler."""
+
+    target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
+    update_policy: VerticalUpdatePolicy = VerticalUpdatePolicy()
+    resource_policy: VerticalResourcePolicy = VerticalResourcePolicy()
+
+
+class RecommendedContainerResources(Model):
+    """`status.recommendation.containerRecommendations[]`."""
+
+    container_name: str = ""
+    target: ResourceList = {}
+    lower_bound: ResourceList = {}
+    upper_bound: ResourceList = {}
+
+
+class RecommendedPodResources(Model):
+    """`status.recommendation`."""
+
+    container_recommendations: tuple[RecommendedContainerResources, ...] = ()
+
+
+class VerticalPodAutoscalerStatus(Model):
+    """`status` of a VerticalPodAutoscaler."""
+
+    recommendation: RecommendedPodResources | None = None
+
+
+class VerticalPodAutoscaler(ApiObject):
+    """`autoscaling.k8s.io VerticalPodAutoscaler`."""
+
+    spec: VerticalPodAutoscalerSpec = VerticalPodAutoscalerSpec()
+    status: VerticalPodAutoscalerStatus = VerticalPodAutoscalerStatus()
+
+    @property
+    def target(self) -> str:
+        """The workload that it is for, such as `Deployment shop/web`."""
+        target = self.spec.target_ref
+        return f"{target.kind} {self.metadata.namespace}/{target.name}"
+
+
 # --- groups of other schedulers ----------------------------------------------------------------------------------
 
 

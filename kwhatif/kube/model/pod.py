@@ -231,6 +231,8 @@ class PodAnnotations(Model):
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
     #: Of a pod, or pods of a template, that run the Cluster Autoscaler: its arguments.
     autoscaler_arguments: tuple[str, ...] | None = field(name="kwhatif.dev/autoscaler-arguments", default=None)
+    #: Of pods of a template that run Karpenter: its settings that count, as `name=value`.
+    karpenter_settings: tuple[str, ...] | None = field(name="kwhatif.dev/karpenter-settings", default=None)
     #: Annotations for webhooks that inject sidecars.
     consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
     dapr_enabled: str = field(name="dapr.io/enabled", default="")

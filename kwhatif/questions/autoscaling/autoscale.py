@@ -15,6 +15,7 @@ from kwhatif.autoscaler.cluster_autoscaler.arguments import arguments_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
 from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
+from kwhatif.autoscaler.karpenter.settings import settings_of
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -185,7 +186,11 @@ def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> 
     yield from question.caveats
     yield from session.of_autoscalers
     if asked == "karpenter":
-        yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
+        settings = settings_of(session.cluster)
+        if settings.source:
+            yield AutoscalerSettingsRead(autoscaler="Karpenter", source=settings.source, flags=settings.given)
+        else:
+            yield AutoscalerSettingsAssumed(autoscaler="Karpenter")
     elif question.groups is None:
         read = arguments_of(session.cluster)
         if read is None:

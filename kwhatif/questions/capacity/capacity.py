@@ -18,7 +18,7 @@ from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, PreemptingRow, TargetRow
+from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, PeakRow, PreemptingRow, TargetRow
 from kwhatif.report.decision import Decision
 
 #: More nodes than this are not tried.
@@ -41,6 +41,8 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     target: int | None = None
     #: How many nodes like this one it takes to reach the target.
     add_nodes_like: str | None = None
+    #: What the session's cluster is like, where it is at the peak of all workloads.
+    peak: PeakRow | None = None
     caveats: Sequence[Caveat] = ()
 
 
@@ -58,6 +60,7 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     row = CapacityRow(
         limit=question.limit,
         fit=filled.fit.row,
+        peak=question.peak,
         preempting=filled.preempting,
         added_nodes=added.row if added else None,
         grown=grown.row if grown else None,

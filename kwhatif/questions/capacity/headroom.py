@@ -21,7 +21,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.capacity import CapacityRow, ShapeRow
+from kwhatif.report.capacity import CapacityRow, PeakRow, ShapeRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
 from kwhatif.state.pod_info import PodInfo
@@ -35,13 +35,16 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each in RESOURCES.values()}
 
 
-def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequence[str]]) -> Report:
+def ask_headroom(
+    session: Session, limit: int, template_paths: Mapping[str, Sequence[str]], peak: PeakRow | None = None
+) -> Report:
     """Count more pods of each kind, as if it were the only one; the session is not changed.
 
     Args:
         session: the cluster.
         limit: the most pods to count of each kind.
         template_paths: kind of custom resources -> where their pod templates are.
+        peak: what the cluster is like, where it is at the peak of all workloads.
     """
     found = shapes(session.state)
     rows: list[ShapeRow] = []
@@ -58,7 +61,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
     report = session.report("capacity", decisions, (*caveats, *session.remarks()))
     left_out = found[MOST_SHAPES:]
     others = sum(len(shape.pods) for shape in left_out)
-    row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=others)
+    row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=others, peak=peak)
     return msgspec.structs.replace(report, capacity=row)
 
 

@@ -128,6 +128,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "changed": lambda report: report.upgrade is not None and bool(report.upgrade.pending or report.upgrade.workloads),
     "worse": lambda report: report.upgrade is not None and bool(report.upgrade.worse),
     "target": _misses_target,
+    "peak": lambda report: report.capacity is not None and bool(report.capacity.peak and report.capacity.peak.pending),
     "high": _finds("high"),
     "medium": _finds("high", "medium"),
     "low": _finds("high", "medium", "low"),

@@ -17,8 +17,7 @@ from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
-from kwhatif.scheduler.pod_groups.result import GroupResult
-from kwhatif.simulation.groups import GroupOutcome, GroupScheduler
+from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Bind
 
@@ -32,18 +31,18 @@ _MOST_REORDERED = 64
 def group_rows(engine: Engine) -> PodGroupsRow | None:
     """What became of all groups in a simulation; None where the scheduler knows none."""
     scheduler = engine.scheduler
-    if not isinstance(scheduler, GroupScheduler):
+    if scheduler.groups is None:
         return None
-    tried = Tries(scheduler.groups, scheduler.placed, scheduler.messages)
+    tried = Tries(scheduler.groups.outcomes, scheduler.groups.placed, scheduler.messages)
     return GroupRows(engine.world, scheduler.profiles, tried).rows()
 
 
 def tried_groups(engine: Engine) -> PodGroupsRow | None:
     """The same of the groups that were tried, or wait; None where there are none."""
-    rows = group_rows(engine)
-    if rows is None or not isinstance(engine.scheduler, GroupScheduler):
+    rows, cycle = group_rows(engine), engine.scheduler.groups
+    if rows is None or cycle is None:
         return None
-    tried = engine.scheduler.groups
+    tried = cycle.outcomes
     groups = tuple(row for row in rows.groups if row.group in tried or row.outcome != "scheduled")
     names = {row.group for row in groups}
     pods = tuple(row for row in rows.pods if row.group in names)
@@ -51,7 +50,7 @@ def tried_groups(engine: Engine) -> PodGroupsRow | None:
 
 
 class Tries(NamedTuple):
-    """What a scheduler did with groups: see `GroupScheduler`."""
+    """What a scheduler did with groups: see `GroupCycle`."""
 
     groups: Mapping[str, GroupOutcome]
     placed: Collection[str]

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from msgspec.structs import replace
-
-from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
@@ -40,7 +37,6 @@ class InstantRun:
         self,
         session: Session,
         state: State,
-        usage: QuotaUsage,
         planned: Sequence[Planned],
         explain: Explain,
         rollout: Rollout,
@@ -50,7 +46,6 @@ class InstantRun:
         Args:
             session: the cluster, before anything is applied.
             state: a fork of it, in which everything is applied but pods and what makes them.
-            usage: what is used of its quotas.
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
             rollout: which moment of a rollout is asked for.
@@ -64,7 +59,6 @@ class InstantRun:
             session.profiles,
             MAKING_PODS,
             Clock(start_of(state.cluster)),
-            usage,
             self._is_ready,
             counts_budgets=counts_budgets,
         )
@@ -76,8 +70,6 @@ class InstantRun:
         self._applying: int | None = None
         #: By UID of a pod that was made, the number of its object.
         self._made: dict[str, int] = {}
-        #: By key, how admission has changed the pod.
-        self._changes: dict[str, tuple[ChangeRow, ...]] = {}
         self._pending: PendingPods | None = None
         #: What becomes of those that are asked for by themselves.
         self.others: list[Decision] = []
@@ -173,14 +165,8 @@ class InstantRun:
 
     def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
         number = self._number_of(pod)
-        if number is None:
-            return
-        manifest = self._manifests[number]
-        if isinstance(outcome, Denied):
-            manifest.was_refused(pod, outcome.message)
-        else:
-            manifest.was_admitted()
-            self._changes[key_of(outcome.object)] = outcome.changes
+        if number is not None:
+            self._manifests[number].admitted(pod, outcome)
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
@@ -188,9 +174,8 @@ class InstantRun:
             self._session.tried.note(result)
         number = self._made.get(pod.uid)
         if number is not None:
-            planned = self._manifests[number].planned
-            decision = self._decided.decide(result, planned.explained)
-            planned.decide(replace(decision, changes=self._changes.get(pod.key, ())))
+            manifest = self._manifests[number]
+            manifest.decide(self._decided.decide(result, manifest.planned.explained))
             return
         asked = self._asked(result)
         decision = self._decided.decide(result, None if asked is None else asked.explained)

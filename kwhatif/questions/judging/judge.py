@@ -15,7 +15,6 @@ from functools import partial
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import already_exists
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
@@ -149,7 +148,7 @@ class _Judging:
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._state, question.rollout, question.template_paths)
-        world = World.standing(self._state, self._planner.usage)
+        world = World.standing(self._state)
         self._new_pods = NewPods(world, admission=question.admission)
         deque(run_daemons(self._new_pods, new_nodes(question.applied, session.state), session.profiles), 0)
 
@@ -225,7 +224,7 @@ class _Judging:
         claims = self._new_pods.apply_claims(self._question.applied)
         planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
         planned += self._refused
-        before, usage = self._state.fork(), self._planner.usage.fork()
+        before = self._state.fork()
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -233,23 +232,23 @@ class _Judging:
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
         if any(each.plan.rolls for each in planned) or is_about_groups(self._cluster):
-            return self._simulated(planned, before, usage)
+            return self._simulated(planned, before)
         plan = [each.copy() for each in planned]
         caveats = dict(self._caveats)
         try:
-            found, evicting = self._at_one_moment(planned, before.fork(), usage.fork())
+            found, evicting = self._at_one_moment(planned, before.fork())
         except LivelockError:  # the simulation shows which of them never settle
             self._caveats = dict(caveats)
-            return self._simulated(plan, before, usage)
+            return self._simulated(plan, before)
         if self._goes_on and (self._nodes_come(found) or fits_later(planned, self.end, self._session.profiles)):
             self._caveats = dict(caveats)
-            return self._simulated(plan, before, usage)
+            return self._simulated(plan, before)
         self._note_rivals(planned)
         if evicting >= _BURST and self._reacts:
             if evicting * len(before.nodes) > _MOST_EVICTING:
                 self._caveats[EvictionsAtOnce(count=evicting)] = None
             else:
-                self._reacted = self._simulated(plan, before, usage)[0]
+                self._reacted = self._simulated(plan, before)[0]
         return found
 
     def _note_more(self) -> None:
@@ -278,14 +277,14 @@ class _Judging:
             found = largest([*known, *rivals(planned, self.end, self._session.profiles)])
             self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
 
-    def _simulated(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> _Found:
+    def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """With simulated time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         self._note_more()
         pending = self._pending(planned, state)
         unschedulable = self._unschedulable(pending, planned)
-        simulated = SettledRun(self._session, state, planned, self._explain, unschedulable, usage)
+        simulated = SettledRun(self._session, state, planned, self._explain, unschedulable)
         earlier = simulated.play(pending.asked)
         self._caveats.update(dict.fromkeys(simulated.caveats))
         self.end = simulated.state
@@ -304,10 +303,10 @@ class _Judging:
         explain_all = partial(_explain_all, partial(decision_of, described=question.described))
         return question.explain or (explain_all if question.full else _explain_few)
 
-    def _at_one_moment(self, planned: Sequence[Planned], state: State, usage: QuotaUsage) -> tuple[_Found, int]:
+    def _at_one_moment(self, planned: Sequence[Planned], state: State) -> tuple[_Found, int]:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
-        moment = InstantRun(self._session, state, usage, planned, self._explain, self._question.rollout)
+        moment = InstantRun(self._session, state, planned, self._explain, self._question.rollout)
         unschedulable = () if self._question.pending_in is not None else self._unschedulable(pending, planned)
         moment.play(pending, unschedulable)
         self._caveats.update(dict.fromkeys(moment.caveats))

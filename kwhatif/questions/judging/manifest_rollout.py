@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.controllers.contract import DeletePod, Update
 from kwhatif.controllers.daemon_set import nodes_of
 from kwhatif.controllers.progress import progress_of
@@ -46,6 +47,8 @@ class ManifestRollout:
         self.moments: set[float] = set()
         #: The first pod that the API server has refused since it has last admitted one.
         self.refused: tuple[Pod, str] | None = None
+        #: By key, how admission has changed the pod.
+        self._changes: dict[str, tuple[ChangeRow, ...]] = {}
 
     def roots(self) -> Iterator[str]:
         """Under which names its pods are."""
@@ -162,19 +165,18 @@ class ManifestRollout:
         pod = None if known is None else world.state.cluster.get(Pod, f"{key_of(known)}-{ordinal}")
         return None if pod is None else decision_about(pod, "Waits")
 
-    def was_refused(self, pod: Pod, message: str) -> None:
-        """The API server does not take one of its pods."""
-        if self._is_retried or self.refused is None:
-            self.refused = pod, message
+    def admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
+        """The API server takes one of its pods, or not; a controller that creates one has got over a refusal."""
+        is_retried = not isinstance(self._object, Pod | CustomResource)
+        if isinstance(outcome, Admitted):
+            self._changes[key_of(outcome.object)] = outcome.changes
+            self.refused = None if is_retried else self.refused
+        elif is_retried or self.refused is None:
+            self.refused = pod, outcome.message
 
-    def was_admitted(self) -> None:
-        """One of its pods is created: its controller has got over a refusal, where there was one."""
-        if self._is_retried:
-            self.refused = None
-
-    @property
-    def _is_retried(self) -> bool:
-        return not isinstance(self._object, Pod | CustomResource)
+    def decide(self, decision: Decision) -> None:
+        """This is what becomes of one of the pods that were made."""
+        self.planned.decide(replace(decision, changes=self._changes.get(decision.pod, ())))
 
     def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, str] | None:
         """The pod, if it is not made since the API server refuses a claim of its own."""

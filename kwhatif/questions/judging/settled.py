@@ -12,8 +12,7 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
@@ -39,7 +38,6 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.groups import GroupScheduler
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.simulation.world import World
@@ -112,7 +110,7 @@ class Attempts(Described):
         """What groups have evicted, by the UID of the one of its pods that stands for each; known in the end."""
         scheduler, state = self._engine.scheduler, self._world.state
         found: dict[str, list[Decision]] = {}
-        for fate in scheduler.groups.values() if isinstance(scheduler, GroupScheduler) else ():
+        for fate in () if scheduler.groups is None else scheduler.groups.outcomes.values():
             members = [state.pods.get(each.key, each) for result in fate.evicting for each in result.members]
             first = next((each for each in members if each.pod.spec.node_name), None)
             if first is not None:
@@ -174,7 +172,6 @@ class SettledRun:
         planned: Sequence[Planned],
         explain: Explain,
         unschedulable: Collection[str],
-        usage: QuotaUsage,
     ) -> None:
         """Set up.
 
@@ -184,7 +181,6 @@ class SettledRun:
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
             unschedulable: keys of pending pods that are not tried.
-            usage: what is used of quotas.
         """
         self._session = session
         self._manifests = [ManifestRollout(each) for each in planned]
@@ -200,14 +196,11 @@ class SettledRun:
             clock,
             _PARAMETERS,
             unschedulable=unschedulable,
-            usage=usage,
             scored=True,
         )
         self._engine.scheduler.begin()
         self._world = self._engine.world
         self._attempts = Attempts(self._engine, session.profiles, explain)
-        #: By key, how admission has changed the pod.
-        self._changes: dict[str, tuple[ChangeRow, ...]] = {}
         #: The pending pods that are asked for, by key.
         self._asked: Mapping[str, Asked] = {}
         self._world.watchers.append(self._observe)
@@ -327,13 +320,8 @@ class SettledRun:
 
     def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
         manifest = self._manifest_of(pod)
-        if manifest is None:
-            return
-        if isinstance(outcome, Denied):
-            manifest.was_refused(pod, outcome.message)
-            return
-        manifest.was_admitted()
-        self._changes[key_of(outcome.object)] = outcome.changes
+        if manifest is not None:
+            manifest.admitted(pod, outcome)
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod
@@ -352,7 +340,7 @@ class SettledRun:
         for uid, key in self._counted(manifest):
             decision = self._attempts.fate(planned.explained, uid, key)
             if decision is not None:
-                planned.decide(replace(decision, changes=self._changes.get(key, ())))
+                manifest.decide(decision)
         if planned.update != "unchanged":
             for decision in manifest.missing(world, self._engine.reactions):
                 planned.decide(decision)

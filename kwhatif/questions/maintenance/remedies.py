@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.disruption import budget_pods, pods_selected_by
 from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
-from kwhatif.edits.edit import Assignment, Edit
+from kwhatif.edits.edit import Assignment, Edit, FoundRequests
 from kwhatif.edits.parse import parse_edit
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.kinds import Resource
@@ -28,6 +28,10 @@ class _NoFiles:
     def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
         """No remedy applies a manifest."""
         raise AssertionError(f"no remedy reads {given}")
+
+    def requests(self, file: str, resource: str) -> FoundRequests:
+        """No remedy changes requests."""
+        raise AssertionError(f"no remedy reads {file} for {resource}")
 
     def field(self, resource: Resource, path: str, value: Any) -> Assignment:
         """A field of a budget; the value has its type already."""

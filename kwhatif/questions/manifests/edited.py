@@ -11,9 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, Denied, changes_between
-from kwhatif.admission.quota.state import Counted, QuotaUsage
+from kwhatif.admission.quota.state import Counted, QuotaAdmission
 from kwhatif.controllers.catalog import MAKING_PODS
-from kwhatif.edits.edit import Edit, Resolved, Scaling, SourcedEdit
+from kwhatif.edits.edit import Edit, Requests, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -54,12 +54,11 @@ from kwhatif.workloads.removal import active
 class MadeByControllers:
     """Runs controllers on a fork of a state, and returns what they created and deleted."""
 
-    def __init__(self, state: State, usage: QuotaUsage, workloads: Sequence[Any]) -> None:
+    def __init__(self, state: State, workloads: Sequence[Any]) -> None:
         """Set up.
 
         Args:
             state: without the workloads; it is not changed.
-            usage: the usage of its quotas; is changed.
             workloads: that will be applied.
         """
         self._before = state.cluster.fork()
@@ -68,7 +67,7 @@ class MadeByControllers:
         rolls = any(isinstance(each, Deployment) for each in workloads)
         controllers = [each for each in MAKING_PODS if rolls or each.name != Deployment.__name__]
         self._engine = InstantEngine(
-            ahead, {}, controllers, Clock(start_of(ahead.cluster)), usage, lambda _: True, counts_budgets=False
+            ahead, {}, controllers, Clock(start_of(ahead.cluster)), lambda _: True, counts_budgets=False
         )
         prepare(workloads, ahead.cluster, self._engine.world.complete)
         self._engine.world.watchers.append(self._observe)
@@ -85,6 +84,9 @@ class MadeByControllers:
         for each in apply_at_once(obj, update, self._before, world, "final", in_order=False):
             self._engine.reactions.look_at(each, None)
         self._engine.react()
+        if self._engine.reactions.refusals and world.history.gone and not isinstance(obj, Pod):
+            self._refused = ""
+            self._engine.retry()
         last = [each.message for each in self._engine.reactions.refusals.values() if each.actor.endswith(key_of(obj))]
         return self._made, self._refused or next(iter(last), "")
 
@@ -146,7 +148,8 @@ def edit_session(
         before = state.fork()
         made = _Made(state, edit, resolved, session.profiles, daemons)
         differences = Differences(before, state)
-        decided = tuple(resizes.settle(differences.of(Pod), state))
+        # Pods with other requests are as if they had been started with them: their kubelets decide nothing.
+        decided = tuple(resizes.settle(() if isinstance(edit, Requests) else differences.of(Pod), state))
         differences = Differences(before, state)
         state.apply(*map(Upsert, _quotas(differences)), *_in_order(differences))
         found.extend(Problem(where, message) for message in made.refusals)
@@ -224,7 +227,7 @@ class _Made:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
         planner = Planner(compared, "final", {})
-        new_pods = NewPods(World.standing(state, planner.usage))
+        new_pods = NewPods(World.standing(state))
         others: list[Applied] = []
         for applied in workloads:
             if isinstance(applied.object, PersistentVolumeClaim):
@@ -241,7 +244,7 @@ class _Made:
             self._replace_pods(others, planner, state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
-        made = MadeByControllers(state, planner.usage, [each.object for each in workloads])
+        made = MadeByControllers(state, [each.object for each in workloads])
         for applied in workloads:
             obj = applied.object
             update = planner.plan(applied)
@@ -306,13 +309,17 @@ def _count_pods(workload: object, state: State) -> None:
 
 def _quotas(differences: Differences) -> Iterator[ResourceQuota]:
     """The quotas with what is used of them now."""
-    before = differences.before.cluster
+    before, after = differences.before.cluster, differences.after.cluster
     kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
     changed = [each for kind in kinds if before.all(ResourceQuota) for each in differences.of(kind)]
     if changed:
         gone: list[Counted] = [each.before for each in changed if each.before is not None]
         new: list[Counted] = [each.after for each in changed if each.after is not None]
-        yield from QuotaUsage(before).recounted(gone, new)
+        recounted = {key_of(quota): quota for quota in QuotaAdmission().recount(before, gone, new)}
+        for key, quota in before.all(ResourceQuota).items():
+            known, now = recounted.get(key, quota), after.get(ResourceQuota, key)
+            if now is not None and now.spec is quota.spec and now.status != known.status:
+                yield known
 
 
 def _stale_budgets(differences: Differences) -> Iterator[str]:

@@ -7,7 +7,7 @@ What had to be assumed of new pods and their claims, as caveats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers.catalog import BINDING_CLAIMS, FOR_CLAIMS
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.controllers.volume_binder import caveat_of
@@ -105,7 +105,7 @@ def _toleration(toleration: Toleration) -> str:
 
 
 class Planner:
-    """Turns workloads into candidates, in order; the cluster and the usage of quotas are updated with each."""
+    """Turns workloads into candidates, in order; the state is updated with each."""
 
     def __init__(
         self,
@@ -120,8 +120,7 @@ class Planner:
         self._template_paths = template_paths
         #: The most pods of a workload to create one by one; passed in where many planners share one cluster.
         self.most = most_pods(state.cluster) if most is None else most
-        #: The usage of quotas so far.
-        self.usage = QuotaUsage(state.cluster)
+        self._quotas = QuotaAdmission()
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
         """What applying the workload changes; quotas no longer count the pods that go.
@@ -137,11 +136,16 @@ class Planner:
             obj, update = found.object, self._in_bounds(found, restarted=applied.restarted)
         if update.denied is not None:
             return update
-        for pod in update.removed:
-            self.usage.release(pod)
+        self.release(update.removed)
         if not isinstance(obj, Pod | CustomResource):
             self.state.apply(Upsert(default_object(obj)))
         return update
+
+    def release(self, pods: Iterable[Pod]) -> None:
+        """Quotas no longer count these pods."""
+        for pod in pods:
+            if released := self._quotas.release(pod, self.state.cluster):
+                self.state.apply(*map(Upsert, released))
 
     def as_applied(self, workload: PodSource, *, restarted: bool) -> Merged:
         """The workload once it is applied; a restarted one is the cluster's own."""

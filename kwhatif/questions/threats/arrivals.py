@@ -60,7 +60,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
     """
     session = session.with_owners()
     planner = Planner(session.state.fork(), "final", {})
-    new_pods = NewPods(World.standing(session.state.fork(), planner.usage))
+    new_pods = NewPods(World.standing(session.state.fork()))
     assumed: dict[Caveat, None] = {}
     for restarted in restarted_workloads(session.cluster):
         if restarted.name.startswith("Pod "):

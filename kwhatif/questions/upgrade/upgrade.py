@@ -293,9 +293,8 @@ class _Upgrade:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
         planner = Planner(state, "end", {}, most=self._most)
-        new_pods = NewPods(World.standing(state, planner.usage))
-        for pod in restarted.others:
-            planner.usage.release(pod)
+        new_pods = NewPods(World.standing(state))
+        planner.release(restarted.others)
         update = planner.plan(restarted.applied)
         state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
         obj = restarted.applied.object

@@ -85,9 +85,9 @@ def sentence(caveat: AutoscalingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 
             return f"{named} would change what the autoscaler does, and {verb} not modelled"
         case AutoscalerSettingsAssumed(autoscaler=autoscaler):
             return f"how {autoscaler} was started is not known: its settings are taken to be the defaults"
-        case AutoscalerSettingsRead(source=source, flags=flags):
+        case AutoscalerSettingsRead(autoscaler=autoscaler, source=source, flags=flags):
             said = f": {listed(flags)}" if flags else ", which are the defaults"
-            return f"the Cluster Autoscaler's settings are the arguments of {source}{said}"
+            return f"{autoscaler}'s settings are those of {source}{said}"
         case AutoscalerKnowsNoGroups(autoscaler=autoscaler, groups=groups):
             return (
                 f"{_NAMES[autoscaler]} does not know groups of pods: it adds nodes for each pod of {some(groups)} by"

@@ -116,6 +116,8 @@ def sentence(caveat: reading.ReadingCaveat) -> str:  # noqa: C901, PLR0911, PLR0
             return f"{kind} left out, {plural(count, 'object')}: this version is not read"
         case reading.SomeNamespaces():
             return _some_namespaces(caveat)
+        case reading.SomeObjects(dump=dump, resources=resources, chosen=chosen):
+            return f"{dump} holds only some {listed(resources)}, those {chosen}: the others count nowhere"
         case reading.ObjectsTwice(dump=dump, count=count, example=example):
             return (
                 f"{dump} that holds {count} objects more than once, with different contents, such as {example}: the"

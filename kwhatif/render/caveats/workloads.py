@@ -22,6 +22,7 @@ from kwhatif.kube.model.caveat.workloads import (
     OwnersSilent,
     ReplicaSetsInferred,
     ReplicasKept,
+    RequestsKept,
     ResizeAssumed,
     ResizeEvicts,
     TolerationUnknown,
@@ -127,6 +128,8 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             )
         case Injected():
             return _injected(caveat)
+        case RequestsKept(source=source, workloads=kept):
+            return f"requests stay as they are where {source} says nothing about them: {some(kept)}"
         case NodesNotAdded():
             return not_added([caveat])
         case LeftOutOfStory(what=what, objects=objects):

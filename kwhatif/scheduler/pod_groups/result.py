@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -121,3 +122,14 @@ class GroupResult(msgspec.Struct, frozen=True):
     def placed(self) -> list[ScheduleResult]:
         """The members that fit, be the group placed or not."""
         return [each for each in self.results if each.node is not None]
+
+
+class GroupOutcome(NamedTuple):
+    """How the attempts of a group went."""
+
+    #: The last one.
+    result: GroupResult
+    #: What the condition says; "" once the group was placed.
+    message: str
+    #: Those that evicted others.
+    evicting: tuple[GroupResult, ...] = ()

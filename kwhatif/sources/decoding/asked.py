@@ -60,6 +60,13 @@ BYSTANDER_LISTS: tuple[Asked, ...] = (
     *(_EVENTS._replace(reason=reason) for reason in ("FailedScheduling", "Scheduled", "Preempted")),
     Asked("ServiceAccount", "", "serviceaccounts"),
     Asked("HorizontalPodAutoscaler", "autoscaling", "horizontalpodautoscalers", versions=("v2", "v1")),
+    Asked(
+        "VerticalPodAutoscaler",
+        "autoscaling.k8s.io",
+        "verticalpodautoscalers",
+        versions=("v1", "v1beta2"),
+        is_everywhere=False,
+    ),
     Asked("MutatingWebhookConfiguration", _ADMISSION, "mutatingwebhookconfigurations"),
     Asked("ValidatingWebhookConfiguration", _ADMISSION, "validatingwebhookconfigurations"),
     Asked("ValidatingAdmissionPolicy", _ADMISSION, "validatingadmissionpolicies"),

@@ -16,6 +16,7 @@ from kwhatif.kube.model.bystanders import (
     NodeClaim,
     NodePool,
     ServiceAccount,
+    VerticalPodAutoscaler,
     VolcanoPodGroup,
 )
 from kwhatif.kube.model.caveat.autoscaling import UnreadableObject
@@ -43,6 +44,7 @@ class _Lease(Model):
 BYSTANDERS: dict[type[ApiObject], str] = {
     ServiceAccount: "",
     HorizontalPodAutoscaler: "autoscaling",
+    VerticalPodAutoscaler: "autoscaling.k8s.io",
     NodePool: "karpenter.sh",
     NodeClaim: "karpenter.sh",
     ConfigMap: "",
@@ -58,7 +60,7 @@ _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
     ("events.k8s.io", "Event"): msgspec.json.Decoder(ApiEvent),
 }
 #: Without them an autoscaler would be said to do something else.
-_MISSED = ("NodePool", "NodeClaim", "HorizontalPodAutoscaler")
+_MISSED = ("NodePool", "NodeClaim", "HorizontalPodAutoscaler", "VerticalPodAutoscaler")
 _SECONDS = len("2026-01-31T12:00:00")
 
 

@@ -125,10 +125,11 @@ class ObjectDecoder:
         #: What some of those that are skipped say.
         self.bystanders = Bystanders(kinds)
 
-    def document(self, document: Document) -> Iterator[DecodedBatch]:
-        """The objects of one document, an object or a list."""
-        self._keep(document.json, _Entry())
-        yield from self._value(document.json, document.place, _Entry())
+    def document(self, document: Document, known: tuple[str, str] | None = None) -> Iterator[DecodedBatch]:
+        """The objects of one document, an object or a list; `known` is what it is unless it says it itself."""
+        entry = _Entry() if known is None else _Entry(*known)
+        self._keep(document.json, entry)
+        yield from self._value(document.json, document.place, entry)
 
     def listing(self, listing: Listing, place: Place) -> Iterator[DecodedBatch]:
         """The objects of a list that was taken apart, piece by piece while they are hot.

@@ -18,8 +18,13 @@ from kwhatif.sources.text.problems import Problems
 _LARGE = 1 << 20
 
 
-def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems) -> Iterator[DecodedBatch]:
-    """Everything that is in one file, as it is decoded. The same objects may come twice."""
+def read_text(
+    name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, known: tuple[str, str] | None = None
+) -> Iterator[DecodedBatch]:
+    """Everything that is in one file, as it is decoded. The same objects may come twice.
+
+    `known` is the version and the kind of objects that do not say theirs.
+    """
     try:
         listing = _split(text) if len(text) >= _LARGE else None
         if listing is not None:
@@ -28,7 +33,7 @@ def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems
     except NotPiecesError:
         pass
     for document in documents(name, text, problems):
-        yield from decoder.document(document)
+        yield from decoder.document(document, known)
 
 
 def _split(text: bytes) -> Listing | None:

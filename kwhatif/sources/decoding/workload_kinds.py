@@ -49,6 +49,11 @@ class KnownKinds:
             return found
         return built_in().of(group, kind) if group in GROUPS else ()
 
+    def has_plural(self, group: str, plural: str) -> bool:
+        """Whether there is a kind of that group and plural."""
+        tables = (self._given or (), built_in() if group in GROUPS else ())
+        return any((entry.group, entry.resource) == (group, plural) for table in tables for entry in table)
+
 
 @cache
 def built_in() -> WorkloadKinds:

@@ -79,7 +79,7 @@ def collect_dump(
     collected = Collected()
     collected.cluster.is_whole = False
     piped = _read_whole(stdin, problems) if "-" in paths else b""
-    foreign, others = _sort_out(paths, piped, problems, at)
+    foreign, others = _sort_out(paths, piped, problems, at, kinds)
     inputs = find_inputs(others, BytesIO(piped), problems)
     snapshots: set[str] = set()
     unfinished: list[str] = []
@@ -142,7 +142,7 @@ def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
 
 
 def _sort_out(
-    paths: Sequence[str], piped: bytes, problems: Problems, at: str | None
+    paths: Sequence[str], piped: bytes, problems: Problems, at: str | None, kinds: KnownKinds
 ) -> tuple[list[ForeignDump | Recording], list[str]]:
     """Recordings and the dumps that are trees and archives of other tools, and the paths that are neither."""
     foreign: list[ForeignDump | Recording] = []
@@ -158,7 +158,7 @@ def _sort_out(
             problems.add(STDIN, *READ_ONCE)
             continue
         try:
-            dump = find_piped(piped) if path == "-" else find_foreign(path)
+            dump = find_piped(piped, kinds) if path == "-" else find_foreign(path, kinds)
         except Unreadable as reason:
             problems.add(STDIN if path == "-" else path, str(reason), reason.hint)
             continue

@@ -167,7 +167,7 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
         "ValidatingAdmissionPolicyBinding",
         "ServiceAccount",
     ),
-    NoAutoscalers: ("HorizontalPodAutoscaler", "NodePool", "NodeClaim", *AUTOSCALING),
+    NoAutoscalers: ("HorizontalPodAutoscaler", "VerticalPodAutoscaler", "NodePool", "NodeClaim", *AUTOSCALING),
     NoEvents: ("Event",),
     NoGroups: ("Workload", "PodGroup", "CompositePodGroup"),
 }

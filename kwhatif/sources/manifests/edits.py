@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from kwhatif.edits.edit import Assignment, SourcedEdit, Wrong
+from kwhatif.edits.edit import Assignment, FoundRequests, SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
@@ -31,6 +31,7 @@ from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.usage import read_usage
 from kwhatif.sources.validation.objects import CANDIDATES
 from kwhatif.sources.validation.stand_ins import settled
 
@@ -273,6 +274,10 @@ class EditReader:
         if not applied:
             raise Wrong(f"{name} holds no object that scheduling reads", "; ".join(_hooks(read.caveats)))
         return [each.object for each in applied], tuple(_hooks(read.caveats))
+
+    def requests(self, file: str, resource: str) -> FoundRequests:
+        """What a file says that pods use, or should request."""
+        return read_usage(file, stdin=self._stdin, resource=resource)
 
     def field(self, resource: Resource, path: str, value: Any) -> Assignment:
         """A field by its path; text becomes what the field holds."""

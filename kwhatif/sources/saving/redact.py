@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler.arguments import without_unknown
+from kwhatif.autoscaler.cluster_autoscaler.arguments import without_unknown as arguments_without_unknown
+from kwhatif.autoscaler.karpenter.settings import without_unknown as settings_without_unknown
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node, NodeSpec, NodeStatus
@@ -69,7 +70,7 @@ def redact(obj: T, *, images: bool, arguments: bool = True) -> T:
     if isinstance(obj, WORKLOADS):
         obj = _digested(obj)
         template = template_of(obj)
-        if template is not None and template.metadata.annotations.autoscaler_arguments is not None:
+        if template is not None and _runs_autoscaler(template.metadata):
             obj = with_template(obj, replace(template, metadata=_with_flags(template.metadata, keep=arguments)))
     match obj:
         case Node():
@@ -127,13 +128,23 @@ def _pod_meta(meta: PodMeta) -> PodMeta:
     return replace(meta, annotations=annotations, finalizers=tuple(finalizers))
 
 
+def _runs_autoscaler(meta: PodMeta) -> bool:
+    notes = meta.annotations
+    return notes.autoscaler_arguments is not None or notes.karpenter_settings is not None
+
+
 def _with_flags(meta: PodMeta, *, keep: bool) -> PodMeta:
-    """With the flags of the Cluster Autoscaler, if the pod runs it, and these are to be kept."""
-    given = meta.annotations.autoscaler_arguments
-    if given is None:
+    """With the settings of the autoscaler that the pod runs, if any, and if these are to be kept."""
+    if not _runs_autoscaler(meta):
         return meta
-    kept = without_unknown(given) if keep else None
-    return replace(meta, annotations=replace(meta.annotations, autoscaler_arguments=kept))
+    notes = meta.annotations
+    arguments, settings = (notes.autoscaler_arguments, notes.karpenter_settings) if keep else (None, None)
+    kept = replace(
+        notes,
+        autoscaler_arguments=None if arguments is None else arguments_without_unknown(arguments),
+        karpenter_settings=None if settings is None else settings_without_unknown(settings),
+    )
+    return replace(meta, annotations=kept)
 
 
 def _node_spec(node: Node) -> NodeSpec:

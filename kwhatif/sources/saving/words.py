@@ -60,7 +60,14 @@ _VALUES: Mapping[str, str] = {
 _KINDS = frozenset(
     {
         *(resource.kind for resource in RESOURCES.values()),
-        *("HorizontalPodAutoscaler", "ServiceAccount", "NodePool", "NodeClaim", "DeviceTaintRule"),
+        *(
+            "HorizontalPodAutoscaler",
+            "VerticalPodAutoscaler",
+            "ServiceAccount",
+            "NodePool",
+            "NodeClaim",
+            "DeviceTaintRule",
+        ),
         *("EC2NodeClass", "AKSNodeClass", "GCENodeClass", "KWOKNodeClass"),
         *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
         *("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
@@ -73,6 +80,7 @@ _GROUPS = frozenset(
         *CUSTOM_GROUPS,
         *(
             "autoscaling",
+            "autoscaling.k8s.io",
             "admissionregistration.k8s.io",
             "metrics.k8s.io",
             "karpenter.sh",

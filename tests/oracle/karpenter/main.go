@@ -19,6 +19,8 @@ type question struct {
 	Types   []instanceType    `json:"types"`
 	// How often to run it: upstream walks over maps.
 	Runs int `json:"runs"`
+	// Karpenter's own arguments, such as --preference-policy=Ignore.
+	Flags []string `json:"flags"`
 }
 
 func main() {

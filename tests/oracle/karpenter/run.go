@@ -50,7 +50,7 @@ func run(asked question, now time.Time) (any, error) {
 	settings := &options.Options{}
 	flags := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
 	settings.AddFlags(flags)
-	if err := settings.Parse(flags); err != nil {
+	if err := settings.Parse(flags, asked.Flags...); err != nil {
 		return nil, err
 	}
 	ctx := log.IntoContext(options.ToContext(context.Background(), settings), logr.Discard())

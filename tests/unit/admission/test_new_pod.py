@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, complete_pod
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied, changes_between
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
@@ -24,6 +23,7 @@ from kwhatif.kube.model.policy import (
     RuntimeClassScheduling,
 )
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta
+from tests.admissions import charge
 from tests.builders import PodBuilder, affinity_term, namespace, pod, selector
 
 
@@ -33,7 +33,11 @@ def raw(name: str = "p", inside: str = "shop") -> PodBuilder:
 
 def admit(made: PodBuilder, *objects: object) -> Admitted[Pod] | Denied:
     cluster = Cluster([namespace("shop"), *objects])  # type: ignore[list-item]
-    return admit_pod(made.build(), cluster, QuotaUsage(cluster))
+    return charged(admit_pod(made.build(), cluster), cluster)
+
+
+def charged(admitted: Admitted[Pod] | Denied, cluster: Cluster) -> Admitted[Pod] | Denied:
+    return admitted if isinstance(admitted, Denied) else charge(admitted.object, cluster) or admitted
 
 
 def quota(**hard: str | float) -> ResourceQuota:
@@ -58,7 +62,7 @@ def test_namespaces_that_always_exist(inside: str) -> None:
 
 def test_without_any_namespace_nothing_is_known() -> None:
     cluster = Cluster()
-    assert isinstance(admit_pod(raw(inside="any").build(), cluster, QuotaUsage(cluster)), Admitted)
+    assert isinstance(admit_pod(raw(inside="any").build(), cluster), Admitted)
 
 
 def test_a_namespace_that_is_going() -> None:
@@ -125,7 +129,7 @@ def test_what_is_complete_stays_as_it_is() -> None:
     first = admit(raw())
     assert isinstance(first, Admitted)
     cluster = Cluster([namespace("shop")])
-    again = admit_pod(first.object, cluster, QuotaUsage(cluster))
+    again = admit_pod(first.object, cluster)
     assert again == Admitted(first.object)
     assert complete_pod(raw().build(), cluster) == first.object
 
@@ -135,9 +139,9 @@ def test_what_is_complete_stays_as_it_is() -> None:
 
 def results(made: PodBuilder, names: tuple[str, ...], *objects: object) -> list[Admitted[Pod] | Denied]:
     cluster = Cluster([namespace("shop"), *objects])  # type: ignore[list-item]
-    pod, usage, admission = made.build(), QuotaUsage(cluster), ReplicaAdmission()
+    pod, admission = made.build(), ReplicaAdmission()
     named = [replace(pod, metadata=replace(pod.metadata, name=name)) for name in names]
-    return [admission.admit(each, cluster, usage) for each in named]
+    return [charged(admission.admit(each, cluster), cluster) for each in named]
 
 
 def test_replicas_share_all_but_their_names() -> None:
@@ -173,14 +177,15 @@ def test_replicas_that_are_not_valid_are_named() -> None:
 def test_pods_alike_are_admitted_as_if_each_were_alone() -> None:
     objects = (namespace("shop"), quota(pods="3"))
     cluster = Cluster(objects)
-    usage, admission = QuotaUsage(cluster), ReplicaAdmission()
+    admission = ReplicaAdmission()
     first = raw().build()
     for number in range(3):
         meta = replace(first.metadata, name=f"p-{number}", uid=f"u-{number}")
-        alone = admit_pod(replace(first, metadata=meta), Cluster(objects), QuotaUsage(Cluster(objects)))
+        alone = admit_pod(replace(first, metadata=meta), Cluster(objects))
         assert isinstance(alone, Admitted)
-        assert admission.admit(replace(first, metadata=meta), cluster, usage) == alone
-    refused = admission.admit(replace(first, metadata=replace(first.metadata, name="p-3")), cluster, usage)
+        assert charged(admission.admit(replace(first, metadata=meta), cluster), cluster) == alone
+    last = replace(first, metadata=replace(first.metadata, name="p-3"))
+    refused = charged(admission.admit(last, cluster), cluster)
     assert isinstance(refused, Denied)
     assert "exceeded quota" in refused.message
 
@@ -188,7 +193,7 @@ def test_pods_alike_are_admitted_as_if_each_were_alone() -> None:
 def test_pods_alike_are_judged_anew_by_other_rules() -> None:
     cluster, admission = Cluster((namespace("shop"),)), ReplicaAdmission()
     first = raw().build()
-    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Admitted)
+    assert isinstance(admission.admit(first, cluster), Admitted)
     going = replace(namespace("shop"), metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     cluster.add(going)
-    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Denied)
+    assert isinstance(admission.admit(first, cluster), Denied)

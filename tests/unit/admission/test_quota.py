@@ -7,13 +7,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.controllers.contract import Create
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.pod import ContainerStatus
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.simulation.world import World
+from kwhatif.state.state import State
+from tests.admissions import charge
 from tests.builders import PodBuilder, pod
 
 
@@ -23,8 +27,23 @@ def quota(hard: dict[str, Any], used: dict[str, Any] | None = None, name: str = 
     return ResourceQuota(metadata=meta, spec=ResourceQuotaSpec(hard=hard), status=status)
 
 
-def usage(*objects: Any) -> QuotaUsage:
-    return QuotaUsage(Cluster(each.build() if isinstance(each, PodBuilder) else each for each in objects))
+class Account:
+    """The quotas of a cluster, stored as admission returns them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def charge(self, obj: Any) -> Denied | None:
+        return charge(obj, self._cluster)
+
+    def release(self, obj: Any) -> None:
+        self._cluster.add_all(
+            ResourceQuota, {key_of(each): each for each in QuotaAdmission().release(obj, self._cluster)}
+        )
+
+
+def usage(*objects: Any) -> Account:
+    return Account(Cluster(each.build() if isinstance(each, PodBuilder) else each for each in objects))
 
 
 def said(refusal: Denied | None) -> str:
@@ -123,3 +142,14 @@ def test_a_claim_with_part_of_a_byte_counts_as_a_whole_one() -> None:
     asked = replace(claim.spec, resources=replace(claim.spec.resources, requests={"storage": "1500m"}))
     account = usage(quota({"requests.storage": "1"}))
     assert "requested: requests.storage=2" in said(account.charge(replace(claim, spec=asked)))
+
+
+def test_what_is_used_is_part_of_the_state() -> None:
+    state = State(Cluster([quota({"pods": "2"}), pod("a").build()]))
+    world = World.standing(state)
+    ahead = world.fork()
+    b, c = (Create(pod(name).image("app:1").spec(priority=None).build()) for name in "bc")
+    assert ahead.write(b, "user", None) is None
+    assert "used: pods=2" in said(ahead.write(c, "user", None))
+    used = [each.state.cluster.all(ResourceQuota)["default/quota"].status for each in (ahead, world)]
+    assert used == [ResourceQuotaStatus(hard={"pods": "2"}, used={"pods": number}) for number in ("2", "1")]

@@ -9,6 +9,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
+from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 
@@ -324,3 +325,34 @@ def test_the_shape_of_a_pod_of_the_cluster_is_admitted_as_if_it_were_asked_for_a
     session = loaded(node("a"), bare, default)
     (shape,) = row_of(ask(session)).shapes
     assert (shape.workloads, shape.fit.sets) == (("Pod default/old",), 3)
+
+
+def scaler(most: int) -> Json:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    meta = {"name": "web", "namespace": "default"}
+    spec = {"scaleTargetRef": target, "maxReplicas": most}
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": meta, "spec": spec}
+
+
+@pytest.mark.parametrize(("most", "pending", "fit"), [(5, 0, 3), (8, 0, 0), (10, 2, 0)])
+def test_the_peak_is_placed_before_what_is_counted(most: int, pending: int, fit: int) -> None:
+    """Whatever the priority of what is counted."""
+    high: Json = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}}
+    high |= {"value": 9, "preemptionPolicy": "Never"}
+    session = kwhatif.load([node("a"), node("b"), workload("Deployment", replicas=2), scaler(most), high])
+    web = pod("more") | {"spec": pod_spec(priorityClassName="high")}
+    report = kwhatif.capacity(kwhatif.edited(session, "scale deploy/web=2"), web, peak=True)
+    row = report.capacity
+    assert row is not None
+    assert row.peak is not None
+    assert row.fit is not None
+    (found,) = row.peak.workloads
+    assert (found.workload, found.peak, found.pending) == ("Deployment default/web", most, pending)
+    assert bool(found.message) == bool(pending)
+    assert row.fit.sets == fit
+    assert fails(report, ("peak",)) == bool(pending)
+
+
+def test_the_peak_of_a_cluster_without_autoscalers_is_refused() -> None:
+    with pytest.raises(InputError, match="no HorizontalPodAutoscaler scales a workload"):
+        kwhatif.capacity(kwhatif.load([node("a")]), pod(), peak=True)

@@ -69,6 +69,7 @@ from kwhatif.kube.model.caveat.reading import (
     ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     SomeNamespaces,
+    SomeObjects,
     StaleSnapshot,
     TwoMoments,
     UndatedSnapshot,
@@ -128,6 +129,7 @@ from kwhatif.kube.model.caveat.workloads import (
     PoolObjection,
     ReplicaSetsInferred,
     ReplicasKept,
+    RequestsKept,
     ResizeAssumed,
     ResizeEvicts,
     TolerationUnknown,
@@ -260,6 +262,9 @@ SENTENCES: dict[Caveat, str] = {
     SomeNamespaces(dump="a dump", count=1, unless="--all"): (
         "a dump holds the namespaces that it was asked for, here 1: pods of others count nowhere, unless it was taken"
         " with --all"
+    ),
+    SomeObjects(dump="an archive", resources=("pods", "nodes"), chosen="that fail"): (
+        "an archive holds only some pods and nodes, those that fail: the others count nowhere"
     ),
     SomeNamespaces(dump="a support bundle"): (
         "a support bundle that was asked for some namespaces only: pods of others count nowhere"
@@ -517,6 +522,9 @@ SENTENCES: dict[Caveat, str] = {
     ): (
         "Pod a/b gets container proxy, as 1 pod of Deployment a/web has with the same label"
         " sidecar.istio.io/inject=true: webhooks add it"
+    ),
+    RequestsKept(source="usage.csv", workloads=("Deployment a/b",)): (
+        "requests stay as they are where usage.csv says nothing about them: Deployment a/b"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"

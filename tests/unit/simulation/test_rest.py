@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import ReplicaAdmission
-from kwhatif.admission.outcome import Admitted
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers import deployment
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
@@ -17,8 +17,8 @@ from kwhatif.questions.advise.change import in_cluster
 from kwhatif.questions.advise.scene import Scene
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine, NotAtRestError, prove_rest
-from kwhatif.state.change import Upsert
-from tests.builders import cluster, node, pod, snapshot
+from kwhatif.state.change import Delete, Upsert
+from tests.builders import node, pod, snapshot
 from tests.unit.questions.test_drain import web
 from tests.unit.simulation.test_engine import engine, new
 
@@ -52,7 +52,6 @@ def test_who_is_refused_again_is_at_rest() -> None:
 def test_what_would_come_to_something_is_found() -> None:
     made = refused()
     made.world.state.apply(Upsert(quota(5)))
-    made.world._usage = QuotaUsage(made.world.state.cluster)
     generation = made.world.state.generation
     refusals = made.reactions.refusals
     made.reactions.refusals = {place: each._replace(generation=generation) for place, each in refusals.items()}
@@ -67,7 +66,7 @@ def test_keys_that_were_idle_for_long_are_looked_at_again() -> None:
     number = next(place[0] for place in made.reactions.refusals)
     made.reactions.refusals.clear()
     made.reactions._vain[number, "shop/web-1"] = 99
-    made.world._usage = QuotaUsage(cluster())
+    made.world.state.apply(Delete(ResourceQuota, "shop/few"))
     with pytest.raises(NotAtRestError):
         prove_rest(made)
 
@@ -75,14 +74,14 @@ def test_keys_that_were_idle_for_long_are_looked_at_again() -> None:
 @pytest.mark.usefixtures("_reference")
 def test_admission_does_not_go_by_the_last_pod() -> None:
     state = snapshot(node("n1"))
-    admission, usage = ReplicaAdmission(), QuotaUsage(state.cluster)
+    admission = ReplicaAdmission()
     one = new("a")
-    first = admission.admit(one, state.cluster, usage)
+    first = admission.admit(one, state.cluster)
     assert isinstance(first, Admitted)
     assert admission._last is not None
     wrong = replace(first, object=replace(first.object, spec=replace(first.object.spec, node_name="nowhere")))
     admission._last = (*admission._last[:2], wrong)
-    again = admission.admit(replace(one, metadata=replace(one.metadata, name="b")), state.cluster, usage)
+    again = admission.admit(replace(one, metadata=replace(one.metadata, name="b")), state.cluster)
     assert isinstance(again, Admitted)
     assert again.object.spec.node_name == ""
 
@@ -90,12 +89,11 @@ def test_admission_does_not_go_by_the_last_pod() -> None:
 @pytest.mark.usefixtures("_reference")
 def test_quotas_do_not_go_by_the_last_pod() -> None:
     state = snapshot(quota(5))
-    usage = QuotaUsage(state.cluster)
-    (ours,) = (pod("a", "shop").build(),)
-    assert usage.charge(ours) is None
-    last = usage._last
-    assert usage.charge(replace(ours, metadata=replace(ours.metadata, name="b"))) is None
-    assert usage._last is not last
+    quotas, ours = QuotaAdmission(), pod("a", "shop").build()
+    assert not isinstance(quotas.charge(ours, state.cluster), Denied)
+    last = quotas._last
+    quotas.charge(replace(ours, metadata=replace(ours.metadata, name="b")), state.cluster)
+    assert quotas._last is not last
 
 
 @pytest.mark.usefixtures("_reference")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
@@ -39,7 +38,7 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
         there.add(node("big").allocatable(cpu="1k", memory="1Ti", pods="1k").build())
     session = Session(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
-    moment = InstantRun(session, session.state.fork(), QuotaUsage(there), [planned], lambda *_: None, rollout)
+    moment = InstantRun(session, session.state.fork(), [planned], lambda *_: None, rollout)
     moment.play(PendingPods(session, session.state, [planned], wanted=(), full=False), ())
     before, after = there.all(Pod), moment.state.cluster
     added = [made for key, made in after.all(Pod).items() if key not in before or _is_another(before[key], made)]

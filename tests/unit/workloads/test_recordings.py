@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.container import PodSecurityContext
 from kwhatif.kube.model.meta import AnnotatedMeta
@@ -76,7 +75,7 @@ def test_recording(name: str) -> None:
     made = []
     for group in expand(workload, around).groups:
         for name_of_pod in group.names:
-            admitted = admit_pod(group.pod, around, QuotaUsage(around), name_of_pod)
+            admitted = admit_pod(group.pod, around, name_of_pod)
             assert not isinstance(admitted, Denied)
             made.append(comparable(admitted.object))
     expected = [comparable(msgspec.convert({"kind": "Pod", **raw}, Pod)) for raw in recording["pods"]]

@@ -78,7 +78,7 @@ class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=Tr
 
 
 class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_only=True):
-    """A NodePool, NodeClaim or HorizontalPodAutoscaler of the input cannot be understood, and is left out."""
+    """A NodePool, NodeClaim or autoscaler of pods of the input cannot be understood, and is left out."""
 
     #: Such as `NodePool general`.
     object: str
@@ -101,8 +101,9 @@ class AutoscalerSettingsAssumed(BaseCaveat, tag="autoscaler-settings-assumed", k
 
 
 class AutoscalerSettingsRead(BaseCaveat, tag="autoscaler-settings-read", kw_only=True):
-    """The autoscaler's settings are those of its own workload's arguments."""
+    """The autoscaler's settings are those that its own workload gives it."""
 
+    autoscaler: str = "the Cluster Autoscaler"
     source: str
     #: The flags that count.
     flags: tuple[str, ...]

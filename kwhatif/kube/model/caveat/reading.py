@@ -104,7 +104,7 @@ class NoAdmission(Lacking, tag="no-admission", kw_only=True):
 
 
 class NoAutoscalers(Lacking, tag="no-autoscalers", kw_only=True):
-    """HorizontalPodAutoscalers, NodePools or NodeClaims could not be read: the answer assumes that there are none."""
+    """Autoscalers of pods, NodePools or NodeClaims could not be read: the answer assumes that there are none."""
 
     warns = False
 
@@ -190,6 +190,15 @@ class SomeNamespaces(IncompleteCaveat, tag="some-namespaces", kw_only=True):
     unless: str = ""
 
 
+class SomeObjects(IncompleteCaveat, tag="some-objects", kw_only=True):
+    """A dump holds a choice of the objects of these `resources`: the others count nowhere."""
+
+    dump: str
+    resources: tuple[str, ...]
+    #: Which are there.
+    chosen: str
+
+
 class ObjectsTwice(IncompleteCaveat, tag="objects-twice", kw_only=True):
     """A dump holds objects more than once, with different contents: the first one counts."""
 
@@ -257,6 +266,7 @@ ReadingCaveat = (
     VersionNotRead
     | VersionNotDefault
     | SomeNamespaces
+    | SomeObjects
     | ObjectsTwice
     | CollectionFailed
     | SchedulerConfigLeftOut

@@ -145,6 +145,15 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
         return self.workload
 
 
+class RequestsKept(IncompleteCaveat, tag="requests-kept", kw_only=True):
+    """The requests of pods were to be what they need, and for some workloads, or containers, that is not known."""
+
+    united = ("pods", "workloads")
+    #: What was to say it.
+    source: str
+    workloads: tuple[str, ...]
+
+
 class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
     """A custom resource has pods, and how its controller replaces them is not known: all count as replaced.
 
@@ -254,6 +263,7 @@ WorkloadsCaveat = (
     | AutoscalersNotRead
     | AutoscalerNotModelled
     | Injected
+    | RequestsKept
     | UnknownController
     | OrderedPodPending
     | ReplicaSetsInferred

@@ -14,12 +14,14 @@ import msgspec
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import ObjectsTwice
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.sources.decoding.asked import ASKED
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.examine import FAILURES
-from kwhatif.sources.decoding.kinds import BY_KIND
+from kwhatif.sources.decoding.read import read_text
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.foreign.exports import note_absent, read_file
-from kwhatif.sources.dumps.foreign.layouts import Layout, recognize
+from kwhatif.sources.dumps.foreign.layouts import Layout, plain, recognize
 from kwhatif.sources.dumps.foreign.trees import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.text.files import STDIN, as_utf8
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate, inflated_parts
@@ -93,6 +95,8 @@ def _is_tar(head: bytes) -> bool:
 
 
 _NOTHING = (b"", b"null")
+#: Kind -> the version of objects whose path alone says what they are.
+_API_VERSIONS = {each.kind: each.api_version(each.versions[0]) for each in reversed(ASKED)}
 
 
 class ForeignDump(NamedTuple):
@@ -105,17 +109,18 @@ class ForeignDump(NamedTuple):
 
     def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[DecodedBatch]:
         """Its objects, each once; what is to be said of it goes to `collected`."""
-        kinds = {file.path: kind for file in self.files if (kind := self.layout.kind_of(file.path)) is not None}
+        kinds = self.layout.kinds
         notes: dict[str, bytes] = {}
         seen = _Seen(self.layout.name)
         for path, text in self._texts(kinds, problems):
-            if self.layout.is_note(path):
+            if path in self.layout.notes:
                 notes[path] = text
             if path in kinds and text.strip() not in _NOTHING:
                 for batch in self._read_file(path, text, kinds[path], decoder, problems, collected):
                     yield seen.once(batch)
         collected.caveats += [*self.layout.caveats(notes), *seen.caveats()]
-        if self.layout.is_whole:
+        collected.cluster.is_whole |= self.layout.is_known
+        if self.layout.lacks_kinds:
             note_absent(collected, self.layout.name, {*kinds.values(), *seen.kinds})
 
     def _texts(self, wanted: Container[str], problems: Problems) -> Iterator[tuple[str, bytes]]:
@@ -125,11 +130,12 @@ class ForeignDump(NamedTuple):
                 problems.add(f"{self.path}: {file.path}", file.unfit)
         budget = ByteBudget(MAX_TEXT)
         try:
-            for path, data in self.tree.read(lambda path: path in wanted or self.layout.is_note(path)):
+            for path, data in self.tree.read(lambda path: path in wanted or path in self.layout.notes):
                 try:
                     text = as_utf8(inflate(data))
                 except Unreadable as reason:
-                    problems.add(f"{self.path}: {path}", str(reason), reason.hint)
+                    if path in wanted:
+                        problems.add(f"{self.path}: {path}", str(reason), reason.hint)
                     continue
                 budget.spend(len(text), path)
                 yield path, text
@@ -140,15 +146,16 @@ class ForeignDump(NamedTuple):
         self, path: str, text: bytes, kind: str, decoder: ObjectDecoder, problems: Problems, collected: Collected
     ) -> Iterator[DecodedBatch]:
         name = f"{self.path}: {path}"
-        entries = _bare_entries(text) if kind else None
-        if entries is None:
+        if not kind:
             yield from read_file(name, text, decoder, problems, collected)
-            return
-        listing = one_piece(BY_KIND[kind].api_version, f"{kind}List", entries)
-        try:
-            yield from decoder.listing(listing, Place(Origin(name)))
-        except NotPiecesError:
-            problems.add(name, "is not valid JSON")
+        elif (entries := _bare_entries(text)) is not None:
+            listing = one_piece(_API_VERSIONS[kind], f"{kind}List", entries)
+            try:
+                yield from decoder.listing(listing, Place(Origin(name)))
+            except NotPiecesError:
+                problems.add(name, "is not valid JSON")
+        else:
+            yield from read_text(name, text, decoder, problems, (_API_VERSIONS[kind], kind))
 
 
 class _Seen:
@@ -181,31 +188,32 @@ class _Seen:
         return first is obj
 
 
-def find_foreign(path: str) -> ForeignDump | None:
-    """The dump at `path`, if it is an archive, or a folder that a known tool has made.
+def find_foreign(path: str, kinds: KnownKinds) -> ForeignDump | None:
+    """The dump at `path`, if it is an archive, or a folder that a known tool has made; with these custom kinds.
 
     Raises:
         Unreadable: it is an archive that cannot be read.
         OSError: it cannot be read at all.
     """
-    return _dump(path, open_tree(path))
+    return _dump(path, open_tree(path), kinds)
 
 
-def find_piped(text: bytes) -> ForeignDump | None:
+def find_piped(text: bytes, kinds: KnownKinds) -> ForeignDump | None:
     """The dump that came in on standard input, if that is an archive.
 
     Raises:
         Unreadable: it cannot be read.
     """
-    return _dump(STDIN, open_archive(Packed(partial(BytesIO, text), len(text)), STDIN))
+    return _dump(STDIN, open_archive(Packed(partial(BytesIO, text), len(text)), STDIN), kinds)
 
 
-def _dump(path: str, tree: Tree | None) -> ForeignDump | None:
+def _dump(path: str, tree: Tree | None, known: KnownKinds) -> ForeignDump | None:
     if tree is None:
         return None
     files = tree.files()
-    layout = recognize([file.path for file in files])
-    return None if isinstance(tree, Folder) and not layout.is_whole else ForeignDump(path, tree, layout, files)
+    paths = [file.path for file in files]
+    layout = recognize(paths, known) or (None if isinstance(tree, Folder) else plain(paths))
+    return None if layout is None else ForeignDump(path, tree, layout, files)
 
 
 class _List(msgspec.Struct):

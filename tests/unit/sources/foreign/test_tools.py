@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.session.inventory import Inventory
 from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.kinds import BY_KIND
@@ -47,6 +49,12 @@ TOOLS = {
     ),
     "must-gather": Tool(dumps.must_gather),
     "support bundle": Tool(dumps.support_bundle),
+    "Insights": Tool(
+        dumps.insights,
+        "DaemonSet Deployment LimitRange Namespace PriorityClass ReplicaSet ResourceQuota Service StatefulSet",
+    ),
+    "kubectl-gather": Tool(dumps.gathered),
+    "Velero": Tool(dumps.velero),
     "kwokctl": Tool(lambda: {"export.yaml": dumps.kwokctl()}, "PodDisruptionBudget ResourceQuota"),
     "kwokctl, packed": Tool(lambda: {"e.yaml.gz": gzip.compress(dumps.kwokctl())}, "PodDisruptionBudget ResourceQuota"),
 }
@@ -67,8 +75,10 @@ def contents(cluster: Cluster) -> dict[str, dict[str, object]]:
     return {kind.__name__: dict(sorted(cluster.all(kind).items())) for kind in cluster.counts()}
 
 
-@pytest.mark.parametrize("suffix", ["folder", *dumps.PACKERS])
-@pytest.mark.parametrize("name", [name for name in TOOLS if "kwok" not in name])
+TREES = [(name, suffix) for name in TOOLS if "kwok" not in name for suffix in ("folder", "tar.gz")]
+
+
+@pytest.mark.parametrize(("name", "suffix"), [*TREES, *(("must-gather", suffix) for suffix in dumps.PACKERS)])
 def test_a_tree_holds_the_cluster(name: str, suffix: str, tmp_path: Path) -> None:
     tool = TOOLS[name]
     dump = kwhatif.load(dumps.packed(tmp_path, suffix, tool.files()))
@@ -185,6 +195,42 @@ class TestMustGather:
             " first of each counts" in found.caveats
         )
 
+    def test_a_pod_that_was_asked_for_by_name_does_not_hide_others(self, tmp_path: Path) -> None:
+        files = without(dumps.must_gather(), "shop/core/pods.yaml")
+        first = next(name for name in files if "/shop/pods/" in name and name.endswith(".yaml"))
+        files[first.replace("/pods/", "/core/pods/", 1).rpartition("/")[0] + ".yaml"] = files[first]
+        found = described(dumps.as_folder(tmp_path, files))
+        assert (found.kinds["Pod"], found.finished_pods) == (49, len(dumps.grouped()["Pod", "shop"]))
+
+    def test_without_pods_it_is_one_too(self, tmp_path: Path) -> None:
+        files = {name: text for name, text in dumps.must_gather().items() if "cluster-scoped" in name}
+        found = described(dumps.as_folder(tmp_path, files))
+        assert "Pod" in found.unread
+        assert "a must-gather that was asked for some namespaces only: pods of others count nowhere" in found.caveats
+
+    def test_autoscalers_and_custom_workloads_are_read(self, tmp_path: Path) -> None:
+        top = "must-gather.local.1/quay-io-origin-must-gather-sha256-1a2b/namespaces/shop"
+        scaler = {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 3},
+        }
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        custom = {
+            "apiVersion": "apps.kruise.io/v1alpha1",
+            "kind": "CloneSet",
+            "metadata": {"name": "clone", "namespace": "shop"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template},
+        }
+        files = dumps.must_gather() | {
+            f"{top}/autoscaling/horizontalpodautoscalers.yaml": dumps.to_yaml(scaler),
+            f"{top}/apps.kruise.io/clonesets/api.yaml": dumps.to_yaml(custom),
+        }
+        cluster = kwhatif.load(dumps.as_folder(tmp_path, files)).cluster
+        assert cluster.all(HorizontalPodAutoscaler)
+        assert cluster.all(Deployment)["shop/clone"].metadata.stands_for
+
 
 class TestSupportBundle:
     TOP = "support-bundle-2026-11-21T07_19_00/cluster-resources"
@@ -242,6 +288,112 @@ class TestSupportBundle:
         files = dumps.support_bundle() | {f"{self.TOP}/pods/shop.json": b"[1, 2"}
         with pytest.raises(kwhatif.InputError, match=r"dump: .*cluster-resources/pods/shop.json: is not valid JSON"):
             kwhatif.load(dumps.packed(tmp_path, "folder", files))
+
+
+def without(files: Files, pattern: str) -> Files:
+    return {name: text for name, text in files.items() if not re.search(pattern, name)}
+
+
+class TestInsights:
+    def test_only_some_pods_are_known(self, tmp_path: Path) -> None:
+        found = described(dumps.packed(tmp_path, "tar.gz", dumps.insights()))
+        assert (
+            "an Insights archive holds only some pods, poddisruptionbudgets and persistentvolumes, those of OpenShift"
+            " itself and pods that fail: the others count nowhere" in found.caveats
+        )
+        assert not [caveat for caveat in found.caveats if "more than once" in caveat]
+
+    def test_names_may_be_obfuscated(self, tmp_path: Path) -> None:
+        files = {
+            name.replace("general-a1", "general-a1.<CLUSTER_BASE_DOMAIN>"): text.replace(
+                b'"general-a1"', b'"general-a1.<CLUSTER_BASE_DOMAIN>"'
+            )
+            for name, text in dumps.insights().items()
+        }
+        session = kwhatif.load(dumps.packed(tmp_path, "zip", files))
+        (node,) = (node for node in session.state.nodes if "<" in node.name)
+        assert node.pods
+
+    def test_what_an_object_says_itself_counts(self, tmp_path: Path) -> None:
+        node = next(obj for obj in dumps.demo() if obj["kind"] == "Node")
+        files = dumps.insights() | {
+            "config/node/odd.json": dumps.to_json({"items": [dumps.bare(node) | {"metadata": {"name": "odd-1"}}]}),
+            "config/node/said.json": dumps.to_json(node | {"metadata": {"name": "odd-2"}}),
+            "config/node/half.json": dumps.to_json(dumps.bare(node) | {"kind": "Node", "metadata": {"name": "odd-3"}}),
+        }
+        assert {"odd-1", "odd-2", "odd-3"} <= {
+            node.name for node in kwhatif.load(dumps.packed(tmp_path, "folder", files)).state.nodes
+        }
+
+    def test_a_broken_file_is_named(self, tmp_path: Path) -> None:
+        files = dumps.insights() | {"config/node/x.json": b"{", "config/pod/shop/y.json": b'{"spec": {"nodeName": 7}}'}
+        with pytest.raises(kwhatif.InputError) as failure:
+            kwhatif.load(dumps.packed(tmp_path, "folder", files))
+        said = str(failure.value)
+        assert "dump: config/node/x.json: is not valid JSON" in said
+        assert "dump: config/pod/shop/y.json, document 1" in said
+        assert "spec.nodeName: expected a string, got an integer" in said
+
+    def test_a_folder_with_manifests_is_not_one(self, tmp_path: Path) -> None:
+        node = dumps.to_json(next(obj for obj in dumps.demo() if obj["kind"] == "Node"))
+        other = node.replace(b'"batch-a1"', b'"other"')
+        session = kwhatif.load(dumps.as_folder(tmp_path, {"config/node/a.json": node, "more/b.yaml": other}))
+        assert len(session.state.nodes) == 2
+
+
+class TestKubectlGather:
+    def test_of_a_whole_cluster_nothing_is_said(self, tmp_path: Path) -> None:
+        found = described(dumps.packed(tmp_path, "tar.gz", dumps.gathered()))
+        assert not found.unread
+        assert not [caveat for caveat in found.caveats if "gather" in caveat]
+
+    @pytest.mark.parametrize("lacks", ["/cluster/(?!namespaces)", "namespaces/(?!shop|cluster)[^/]*/.*"])
+    def test_of_some_namespaces_it_is_a_caveat(self, tmp_path: Path, lacks: str) -> None:
+        found = described(dumps.packed(tmp_path, "tar.gz", without(dumps.gathered(), lacks)))
+        assert any(caveat.startswith("a kubectl-gather dump holds the namespaces that it") for caveat in found.caveats)
+        assert "PriorityClass" in found.unread or found.kinds["Node"]
+
+    def test_what_could_not_be_listed_is_a_caveat(self, tmp_path: Path) -> None:
+        log = b'WARN\tgather\tCannot list "policy/poddisruptionbudgets": forbidden\nWARN\tCannot list "x/y": no\n\xff'
+        files = without(dumps.gathered(), "poddisruptionbudgets") | {"gather.log": log.replace(b"\xff", b"")}
+        found = described(dumps.packed(tmp_path, "folder", files))
+        assert [caveat for caveat in found.caveats if "gather" in caveat] == [
+            "a kubectl-gather dump in which poddisruptionbudgets are missing: gather.log says why"
+        ]
+        assert described(dumps.packed(tmp_path, "tar", files | {"gather.log": log})).kinds["Node"] == 12
+
+    @pytest.mark.parametrize("suffix", ["folder", "zip"])
+    def test_several_clusters_are_refused(self, tmp_path: Path, suffix: str) -> None:
+        path = dumps.packed(tmp_path, suffix, dumps.gathered() | dumps.gathered("dr1"))
+        with pytest.raises(kwhatif.InputError) as failure:
+            kwhatif.load(path)
+        said = f"{path}: holds a kubectl-gather dump in each of dr1, hub (name one of these folders, unpacked)"
+        assert str(failure.value) == said
+        if suffix == "folder":
+            assert described(path / "hub").kinds["Node"] == 12
+
+
+class TestVelero:
+    def test_each_object_counts_once_in_the_version_that_is_preferred(self, tmp_path: Path) -> None:
+        files = dumps.velero()
+        for pattern in ("never", r"resources/[^/]+/(cluster|namespaces)/"):
+            found = described(dumps.packed(tmp_path, "tar.gz", without(files, pattern)))
+            assert (found.kinds["Node"], found.kinds["Pod"]) == (12, 49)
+            assert not [caveat for caveat in found.caveats if "more than once" in caveat or "version" in caveat]
+
+    def test_nodes_may_come_from_elsewhere(self, tmp_path: Path) -> None:
+        backup = dumps.packed(tmp_path, "tar.gz", without(dumps.velero(), "resources/nodes/"))
+        assert "Node" in described(backup).unread
+        nodes = tmp_path / "nodes.yaml"
+        nodes.write_bytes(dumps.to_yaml(dumps.listing("Node", [o for o in dumps.demo() if o["kind"] == "Node"])))
+        both = kwhatif.load(backup, nodes)
+        assert "Node" not in both.cluster.unread
+        assert decisions(both, PODS[:2]) == decisions(kwhatif.load(dumps.DEMO), PODS[:2])
+
+    def test_two_backups_are_refused(self, tmp_path: Path) -> None:
+        twice = {f"{name}/{path}": text for name in ("a", "b") for path, text in dumps.velero().items()}
+        with pytest.raises(kwhatif.InputError, match=r"holds a Velero backup in each of a, b"):
+            kwhatif.load(dumps.as_folder(tmp_path, twice))
 
 
 class TestKwokctl:
