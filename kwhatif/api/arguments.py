@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
 
 from kwhatif.questions.session.session import Session
-
-PathLike = str | Path
 
 
 def require_session(given: object, function: str) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import PathLike, require_known
+from kwhatif.api.arguments import require_known
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
+from kwhatif.api.options import PathLike
 from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.judging.question import Question

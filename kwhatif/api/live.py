@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from kwhatif.api.arguments import require_known
-from kwhatif.api.scheduler import SchedulerOptions, scheduler_source
+from kwhatif.api.options import SchedulerOptions
+from kwhatif.api.scheduler import scheduler_source
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.node import Node

@@ -7,18 +7,22 @@ them all as one parameter (`cli/option_groups.py`), and hands them to the functi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, NamedTuple, TypedDict
 
+PathLike = str | Path
+PluginSource = str | type
+
 #: Groups of the command line's help.
-KUBECTL, SCENARIOS = "As in kubectl drain", "Many scenarios"
+KUBECTL, SCENARIOS, SCHEDULER = "As in kubectl drain", "Many scenarios", "Scheduler"
 
 
 class Option(NamedTuple):
     """An option of the command line, under the name of the field."""
 
     help: str
-    default: bool | int | str = False
+    default: bool | int | str | None = False
     #: What stands for its value; "": it is a switch.
     metavar: str = ""
     #: The least number that it takes.
@@ -30,6 +34,10 @@ class Option(NamedTuple):
     short: str = ""
     #: Whether the switch turns the field off, which is on without it.
     negated: bool = False
+    #: Whether it can be given several times: then the value is a list.
+    repeatable: bool = False
+    #: Whether the list becomes one text, with commas.
+    joined: bool = False
     #: The function that checks its value, as module:name; it raises ValueError in words for the user.
     check: str = ""
 
@@ -58,8 +66,86 @@ class ReadingOptions(ValidationOption, total=False):
         Option(
             "Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
             metavar="KIND=PATH",
+            repeatable=True,
             name="pod-template-path",
             check="kwhatif.sources.manifests.applied:parse_template_paths",
+        ),
+    ]
+
+
+_GATES = Option(
+    "Feature gates of kube-scheduler that differ from the release's defaults. Repeatable.",
+    metavar="A=true,B=false",
+    group=SCHEDULER,
+    repeatable=True,
+    joined=True,
+)
+
+
+class GatesOption(TypedDict, total=False):
+    """Which features of kube-scheduler are on."""
+
+    #: By name, or as kube-scheduler's option has them: "A=true,B=false".
+    feature_gates: Annotated[str | Mapping[str, bool] | None, _GATES]
+
+
+class SchedulerOptions(TypedDict, total=False):
+    """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
+
+    #: A KubeSchedulerConfiguration: a file, or "-".
+    scheduler_config: Annotated[
+        PathLike | None,
+        Option(
+            "The KubeSchedulerConfiguration of your scheduler. Without it, kube-scheduler's defaults.",
+            None,
+            "FILE",
+            group=SCHEDULER,
+        ),
+    ]
+    call_extenders: Annotated[
+        bool,
+        Option("Call the extenders of that configuration. Without it, each of them is a caveat.", group=SCHEDULER),
+    ]
+    #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
+    plugins: Annotated[
+        Sequence[PluginSource],
+        Option(
+            "Add a scheduler plugin of your own, written in Python. Repeatable.",
+            metavar="MODULE:CLASS",
+            group=SCHEDULER,
+            name="plugin",
+            repeatable=True,
+        ),
+    ]
+    kubernetes_version: Annotated[
+        str | None,
+        Option(
+            "The release whose scheduler is asked, such as 1.34; else $KWHATIF_KUBERNETES_VERSION, else what the"
+            " cluster says.",
+            None,
+            "VERSION",
+            group=SCHEDULER,
+        ),
+    ]
+    #: By name, or as kube-scheduler's option has them: "A=true,B=false".
+    feature_gates: Annotated[str | Mapping[str, bool] | None, _GATES]
+    treat_as_gang: Annotated[
+        bool,
+        Option(
+            "Judge the groups of Volcano, Kueue, KAI and coscheduling, and the pods of a JobSet, LeaderWorkerSet,"
+            " RayCluster or PyTorchJob, as gangs by the rule of kube-scheduler 1.37.",
+            group=SCHEDULER,
+        ),
+    ]
+    #: A file, or "-" (see `docs/custom-kinds.md`).
+    workload_kinds: Annotated[
+        PathLike | None,
+        Option(
+            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
+            " what each behaves like.",
+            None,
+            "FILE",
+            group=SCHEDULER,
         ),
     ]
 
@@ -184,7 +270,9 @@ class AuditArguments(MaintenanceOptions, total=False):
     only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain; without it, all.", "", "LIST")]
     explain: Annotated[str, Option("All about one finding: what shows it, the proof, what helps.", "", "ID")]
     baseline: Annotated[str, Option("Accepted findings: only others fail. -o baseline writes such a file.", "", "FILE")]
-    budget: Annotated[str, Option("Ask nothing more after this time; 0: no limit.", "0", "DURATION")]
+    budget: Annotated[
+        str, Option("Ask nothing more after this time, and give up what is asked then; 0: no limit.", "0", "DURATION")
+    ]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwhatif.api.arguments import PathLike
+from kwhatif.api.options import SchedulerOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE
@@ -18,26 +18,7 @@ from kwhatif.sources.text.files import standard_input
 if TYPE_CHECKING:
     from kwhatif.scheduler.framework.profile import Profile
     from kwhatif.scheduler.release import Release
-    from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, PluginSource, SchedulerConfig
-
-
-class SchedulerOptions(TypedDict, total=False):
-    """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
-
-    #: A KubeSchedulerConfiguration: a file, or "-".
-    scheduler_config: PathLike | None
-    #: Call the extenders of that configuration; otherwise the report carries a caveat for each.
-    call_extenders: bool
-    #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
-    plugins: Sequence[PluginSource]
-    #: The release of Kubernetes, such as "1.34"; else `$KWHATIF_KUBERNETES_VERSION`, else what the cluster says.
-    kubernetes_version: str | None
-    #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
-    feature_gates: str | Mapping[str, bool] | None
-    #: Judge groups of pods of other schedulers as gangs, by the rule of kube-scheduler 1.37, which is then the release.
-    treat_as_gang: bool
-    #: Custom kinds of which pods are made, besides the built-in ones: a file, or "-" (see `docs/custom-kinds.md`).
-    workload_kinds: PathLike | None
+    from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, SchedulerConfig
 
 
 class RequestedScheduler(NamedTuple):

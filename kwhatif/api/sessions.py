@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Unpack
 
-from kwhatif.api.arguments import PathLike, moment_of, require_edits, require_known, require_session
-from kwhatif.api.scheduler import RequestedScheduler, SchedulerOptions, scheduler_source
+from kwhatif.api.arguments import moment_of, require_edits, require_known, require_session
+from kwhatif.api.options import PathLike, SchedulerOptions
+from kwhatif.api.scheduler import RequestedScheduler, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.api.arguments import PathLike, moment_of
+from kwhatif.api.arguments import moment_of
+from kwhatif.api.options import PathLike
 from kwhatif.api.sessions import require_complete
 from kwhatif.questions.session.inventory import Inventory, inventory
 from kwhatif.questions.session.session import Session

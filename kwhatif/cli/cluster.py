@@ -5,30 +5,24 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import typer
 
+from kwhatif.api.options import SchedulerOptions
 from kwhatif.cli.cluster_options import (
     As,
     AsGroup,
     At,
-    CallExtenders,
     Context,
-    FeatureGates,
     From,
     Kubeconfig,
-    KubernetesVersion,
-    Plugin,
     RequestTimeout,
-    SchedulerConfig,
     Strict,
-    TreatAsGang,
     Verbose,
-    WorkloadKinds,
 )
 from kwhatif.cli.edits import Compare, Edits, If, Requests
 from kwhatif.cli.options import read_once
@@ -42,7 +36,6 @@ from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
-    from kwhatif.api.scheduler import SchedulerOptions
     from kwhatif.cli.autoscaling import Growth
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
@@ -129,17 +122,11 @@ class SchedulerSource:
     """A cluster, and the scheduler to ask about it."""
 
     where: ClusterSource
-    scheduler_config: SchedulerConfig = None
-    call_extenders: CallExtenders = False
-    plugin: Plugin = None
+    scheduler: SchedulerOptions = field(default_factory=SchedulerOptions)
     if_: If = None
     edits: Edits = None
     requests: Requests = None
     compare: Compare = False
-    kubernetes_version: KubernetesVersion = None
-    feature_gates: FeatureGates = None
-    treat_as_gang: TreatAsGang = False
-    workload_kinds: WorkloadKinds = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant together.
@@ -147,7 +134,7 @@ class SchedulerSource:
         Raises:
             BadParameter: in words for the user.
         """
-        if self.call_extenders and self.scheduler_config is None:
+        if self.scheduler.get("call_extenders") and self.scheduler.get("scheduler_config") is None:
             raise typer.BadParameter(
                 "it needs the configuration that names the extenders: give --scheduler-config",
                 param_hint="--call-extenders",
@@ -240,35 +227,25 @@ class SchedulerSource:
         refused = {
             "--from": self.where.from_,
             "--at": self.where.at,
-            "--call-extenders": self.call_extenders,
+            "--call-extenders": self.scheduler.get("call_extenders"),
             "--compare": self.compare,
         }
         for option, value in refused.items():
             if value:
                 raise typer.BadParameter("a live cluster is watched: leave it out", param_hint=option)
-        return watch(strict=self.strict, live=self.where.live(), **self._scheduler())
-
-    def _scheduler(self) -> SchedulerOptions:
-        return {
-            "scheduler_config": self.scheduler_config,
-            "call_extenders": self.call_extenders,
-            "plugins": self.plugin or (),
-            "kubernetes_version": self.kubernetes_version,
-            "feature_gates": ",".join(self.feature_gates or ()),
-            "treat_as_gang": self.treat_as_gang,
-            "workload_kinds": self.workload_kinds,
-        }
+        return watch(strict=self.strict, live=self.where.live(), **self.scheduler)
 
     def _read(self, *, strict: bool, dates: bool) -> Session:
         import kwhatif
 
-        scheduler = self._scheduler()
         at = self.where.moment(self.where.from_ or (), dates=dates)
         with self.where.progress() as advance:
             if self.where.from_:
                 moment = at or now()
-                return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, at=at, **scheduler)
-            return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
+                return kwhatif.load(
+                    *self.where.from_, strict=strict, progress=advance, now=moment, at=at, **self.scheduler
+                )
+            return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **self.scheduler)
 
 
 def _has_recording(paths: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Options that say which cluster is meant, and which scheduler is asked."""
+"""Options that say which cluster is meant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
+from kwhatif.cli.usage import CLUSTER, OTHER
 
 
 def complete_version(incomplete: str) -> list[str]:
@@ -14,13 +14,6 @@ def complete_version(incomplete: str) -> list[str]:
     from kwhatif.scheduler.release import MINORS
 
     return [version for version in (f"1.{minor}" for minor in MINORS) if version.startswith(incomplete)]
-
-
-def complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The gates of the release that are not locked."""
-    from kwhatif.sources.scheduler.release import completed_gates
-
-    return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
 
 
 def check_ages_at(at: str | None) -> None:
@@ -104,72 +97,6 @@ Strict = Annotated[
         "--strict",
         help="Fail if information about the cluster is missing; else that is a caveat.",
         rich_help_panel=CLUSTER,
-    ),
-]
-SchedulerConfig = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler-config",
-        metavar="FILE",
-        help="The KubeSchedulerConfiguration of your scheduler. Without it, kube-scheduler's defaults.",
-        rich_help_panel=SCHEDULER,
-    ),
-]
-CallExtenders = Annotated[
-    bool,
-    typer.Option(
-        "--call-extenders",
-        help="Call the extenders of that configuration. Without it, each of them is a caveat.",
-        rich_help_panel=SCHEDULER,
-    ),
-]
-Plugin = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--plugin",
-        metavar="MODULE:CLASS",
-        help="Add a scheduler plugin of your own, written in Python. Repeatable.",
-        rich_help_panel=SCHEDULER,
-    ),
-]
-KubernetesVersion = Annotated[
-    str | None,
-    typer.Option(
-        "--kubernetes-version",
-        metavar="VERSION",
-        help="The release whose scheduler is asked, such as 1.34; else $KWHATIF_KUBERNETES_VERSION, else what the"
-        " cluster says.",
-        rich_help_panel=SCHEDULER,
-        autocompletion=complete_version,
-    ),
-]
-FeatureGates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--feature-gates",
-        metavar="A=true,B=false",
-        help="Feature gates of kube-scheduler that differ from the release's defaults. Repeatable.",
-        rich_help_panel=SCHEDULER,
-        autocompletion=complete_gate,
-    ),
-]
-TreatAsGang = Annotated[
-    bool,
-    typer.Option(
-        "--treat-as-gang",
-        help="Judge the groups of Volcano, Kueue, KAI and coscheduling, and the pods of a JobSet, LeaderWorkerSet,"
-        " RayCluster or PyTorchJob, as gangs by the rule of kube-scheduler 1.37.",
-        rich_help_panel=SCHEDULER,
-    ),
-]
-WorkloadKinds = Annotated[
-    str | None,
-    typer.Option(
-        "--workload-kinds",
-        metavar="FILE",
-        help="Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
-        " what each behaves like.",
-        rich_help_panel=SCHEDULER,
     ),
 ]
 Verbose = Annotated[

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kwhatif.api.options import CompareArguments
+from kwhatif.api.options import SCHEDULER, CompareArguments, GatesOption
 from kwhatif.cli.cluster import ClusterSource
-from kwhatif.cli.cluster_options import FeatureGates, complete_version
+from kwhatif.cli.cluster_options import complete_version
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import Style, answer, now, parse_conditions
-from kwhatif.cli.usage import SCHEDULER, UsageError
+from kwhatif.cli.usage import UsageError
 from kwhatif.cli.watcher import Asking
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import no_garbage_collection
@@ -72,7 +72,7 @@ def compare(
     options: CompareArguments,
     config: Configs = None,
     kubernetes_version: Versions = None,
-    feature_gates: FeatureGates = None,
+    gates: GatesOption,
     output: OutputOption = Output.TABLE,
     fail_on: Annotated[str, fail_on("answers", "changes")] = "answers",
     printing: Printing,
@@ -98,13 +98,12 @@ def compare(
     if sources[0] == sources[1] and all(one == other for one, other in pairs.values()):
         raise typer.BadParameter("name two dumps, or two of --config or --kubernetes-version", param_hint="OLD NEW")
     asked = {words: _question(words, ctx.find_root().command) for words in question or ()}
-    gates = ",".join(feature_gates or ())
 
     def read(side: int) -> Session:
         scheduler: dict[str, Any] = {
             "scheduler_config": pairs["--config"][side],
             "kubernetes_version": pairs["--kubernetes-version"][side],
-            "feature_gates": gates,
+            **gates,
         }
         with where.progress() as advance, no_garbage_collection():
             if sources[side] == (_LIVE,):
@@ -117,7 +116,7 @@ def compare(
         report = kwhatif.compare_clusters(
             before, after, asked or None, configured=one != other, progress=advance, **options
         )
-    answer(Answers(report), Style(output.value, printing), conditions)
+    answer(Answers(report, session=after), Style(output.value, printing), conditions)
 
 
 def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:

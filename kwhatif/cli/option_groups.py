@@ -7,11 +7,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, get_type_hints, is_typeddict
 
 import typer
 
 from kwhatif.api.options import Option
+from kwhatif.cli.cluster_options import complete_version
+
+
+def _complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The gates of the release that are not locked."""
+    from kwhatif.sources.scheduler.release import completed_gates
+
+    return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
+
+
+#: Fields whose values can be completed.
+_COMPLETIONS: dict[str, Callable[..., list[str]]] = {
+    "kubernetes_version": complete_version,
+    "feature_gates": _complete_gate,
+}
 
 
 def _is_group(annotation: Any) -> bool:
@@ -66,10 +81,10 @@ def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
         min=option.min,
         rich_help_panel=option.group or None,
         callback=_checking(option.check) if option.check else None,
+        autocompletion=_COMPLETIONS.get(name),
     )
-    is_list = get_origin(annotation.__origin__) is not None
-    type_ = list[str] | None if is_list else annotation.__origin__
-    default = None if is_list else option.default
+    default = None if option.repeatable else option.default
+    type_ = list[str] | None if option.repeatable else str | None if default is None else type(default)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, made])
 
 
@@ -91,8 +106,8 @@ def _checking(check: str) -> Callable[[Any], Any]:
 def _given(annotation: Any, value: Any) -> Any:
     """The field's value: a switch can turn it off, and a list that is not given is empty."""
     option: Option = annotation.__metadata__[0]
-    if get_origin(annotation.__origin__) is not None:
-        return value or ()
+    if option.repeatable:
+        return ",".join(value or ()) if option.joined else value or ()
     return not value if option.negated else value
 
 

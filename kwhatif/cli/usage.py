@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from kwhatif.api.options import KUBECTL, SCENARIOS
+from kwhatif.api.options import KUBECTL, SCENARIOS, SCHEDULER
 
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 #: The groups after the one that has no name of its own, in this order.
 CLUSTER = "Cluster"
 EDITS = "What if"
-SCHEDULER = "Scheduler"
 AUTOSCALER = "Autoscaler"
 OTHER = "Other"
 _GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)

@@ -11,6 +11,7 @@ from kwhatif.render.blocks import (
     Listing,
     Sentence,
     Table,
+    exact,
     folded,
     name,
     number,
@@ -95,24 +96,24 @@ def _counted(kind: ThreatKind, count: int) -> str:
 def _threats(row: ThreatsRow, report: Report, detail: Detail) -> Iterator[Block]:
     from kwhatif.render.audit import command
 
-    of_many = len(row.pods) > 1
+    of_many, is_whole = len(row.pods) > 1, detail.wide or detail.page
     columns = (
         words("What"),
         *([number("Pods")] if of_many else []),
         number("Priority"),
-        *([words("Shown by")] if detail.wide else []),
+        *([words("Shown by")] if is_whole else []),
     )
     rows = [
         (
             _what(each, [other.by for other in alike]),
             *([len(each.pods)] if of_many else []),
             each.priority,
-            *([command(each.command, report) if each.command else _FILE] if detail.wide else []),
+            *([exact(command(each.command, report)) if each.command else _FILE] if is_whole else []),
         )
         for each, *alike in (_grouped(row.threats) if not detail.wide else [[each] for each in row.threats])
     ]
     yield Table(columns, rows)
-    if not detail.wide:
+    if not is_whole:
         yield Sentence("-o wide shows the command that plays each", "faint")
 
 

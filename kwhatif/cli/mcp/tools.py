@@ -14,8 +14,8 @@ from typing import Any
 import typer
 from typer.core import TyperOption
 
-from kwhatif.api.options import SCENARIOS
-from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
+from kwhatif.api.options import SCENARIOS, SCHEDULER
+from kwhatif.cli.usage import CLUSTER, OTHER
 from kwhatif.cli.watcher import Asking
 from kwhatif.sources.manifests.given import text
 from kwhatif.sources.text.files import texts_only

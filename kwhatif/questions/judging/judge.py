@@ -18,7 +18,7 @@ from kwhatif.admission.outcome import already_exists
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
-from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
+from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, OrderOfEquals, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of
@@ -28,7 +28,7 @@ from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.groups.gates import is_about_groups, with_groups
-from kwhatif.questions.judging.alone import Alone, fits_later, rivals
+from kwhatif.questions.judging.alone import Alone, fits_later, largest, rivals
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
@@ -273,7 +273,9 @@ class _Judging:
 
     def _note_rivals(self, planned: Sequence[Planned]) -> None:
         if self._goes_on:
-            self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
+            known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]
+            found = largest([*known, *rivals(planned, self.end, self._session.profiles)])
+            self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """With simulated time: rollouts continue to their end, with all reactions."""

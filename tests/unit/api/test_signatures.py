@@ -7,6 +7,7 @@ that is new is a minor version; one that is gone or different is a major version
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from enum import Enum
@@ -85,11 +86,11 @@ def fields_of(value: type[msgspec.Struct]) -> dict[str, str]:
 
 def annotation(said: Any) -> str:
     text = said if isinstance(said, str) else getattr(said, "__forward_arg__", None) or str(said)
-    return text.partition(", Option(")[0].removeprefix("Annotated[")
+    return re.split(r", Option\(|, _[A-Z]+\]$", text)[0].removeprefix("Annotated[")
 
 
 def signatures() -> str:
-    lines = [line for name in sorted(kwhatif.__all__) for line in described(name, getattr(kwhatif, name))]
+    lines = [line for name in sorted(dir(kwhatif)) for line in described(name, getattr(kwhatif, name))]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +106,7 @@ def test_no_public_signature_has_changed(request: pytest.FixtureRequest) -> None
 
 
 def test_every_function_says_what_it_takes_and_gives() -> None:
-    functions = {name: value for name in kwhatif.__all__ if inspect.isfunction(value := getattr(kwhatif, name))}
+    functions = {name: value for name in dir(kwhatif) if inspect.isfunction(value := getattr(kwhatif, name))}
     for name, value in functions.items():
         signature = inspect.signature(value)
         kinds = [*(each.annotation for each in signature.parameters.values()), signature.return_annotation]
