@@ -22,6 +22,7 @@ from kwhatif.kube.model.caveat.reading import (
     NoAdmission,
     NoAutoscalers,
     NoBudgets,
+    NoCustomResources,
     NoDates,
     NoDevices,
     NoEvents,
@@ -175,7 +176,8 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
 
 def unread_caveats(unread: Mapping[str, str]) -> Iterator[Caveat]:
     """What to say about `Cluster.unread`."""
-    for lacking, kinds in _SUBJECTS.items():
+    custom = tuple(sorted(name for name in unread if "." in name))  # `Asked.subject`
+    for lacking, kinds in (*_SUBJECTS.items(), (NoCustomResources, custom)):
         reasons: dict[str, list[str]] = {}
         for kind in kinds:
             if kind in unread:
