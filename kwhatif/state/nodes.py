@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from kwhatif.kube.model.cluster import list_order, next_generation
+from kwhatif.kube.model.cluster import KubernetesObject, list_order, next_generation
 from kwhatif.kube.model.node import REGION, ZONE, Node
 from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -91,6 +92,20 @@ def _label(node: Node, keys: tuple[str, str]) -> str:
 def zone_of(node: Node) -> Zone:
     """Region and zone; the beta labels win where they exist (`component-helpers/node/topology`)."""
     return _label(node, _REGION), _label(node, _ZONE)
+
+
+def images_differ(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the node, which stays where it is, has other images: the size of an image is the first node's."""
+    return isinstance(before, Node) and isinstance(after, Node) and before.status.images != after.status.images
+
+
+def moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the object stands elsewhere by that than where a list would have it, or others do."""
+    if isinstance(before, Node) and isinstance(after, Node):
+        return zone_of(before) != zone_of(after)
+    if isinstance(before, Pod) and isinstance(after, Pod):
+        return before.spec.node_name != after.spec.node_name or is_terminal(before) or is_terminal(after)
+    return before is None or isinstance(before, Node)
 
 
 class NodeTree:

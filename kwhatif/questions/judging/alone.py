@@ -66,6 +66,12 @@ def rivals(planned: Sequence[Planned], state: State, profiles: Mapping[str, Prof
         yield OrderOfEquals(workloads=tuple(sorted(names)))
 
 
+def largest(caveats: Sequence[OrderOfEquals]) -> Iterator[OrderOfEquals]:
+    """The caveats that name more than a part of what another one names."""
+    named = [frozenset(each.workloads) for each in caveats]
+    return (each for each, names in zip(caveats, named, strict=True) if not any(names < others for others in named))
+
+
 def _stuck(workload: Planned) -> Decision | None:
     """Its first pod that found no node."""
     decisions = filter(None, workload.decisions.values())

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.pod_choice import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
@@ -152,7 +153,7 @@ def ask_upgrade(
 
 
 #: All pending pods, in order.
-_PENDING = Question(pending_in="", full=True)
+_PENDING = Question(pending=ALL_PODS, full=True)
 #: The number of different pod requests with kept results: each has verdicts and scores of all nodes.
 _KEPT = 24
 

@@ -134,6 +134,23 @@ def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
     return any(cycle.check(node, cycle.filters) is None for node in nodes)
 
 
+def objections_on(profile: Profile, pod: PodInfo, state: State, name: str) -> tuple[Verdict, ...]:
+    """Every reason why the pod does not fit on the node of that name, the scheduler's own first; none if it fits.
+
+    None either where the pod is gated, or the attempt ends with an error.
+    """
+    node, cycle = state.node(name), Cycle(profile, pod, state, placement=frozenset({name}))
+    if node is None or held_back(profile, pod, state) is not None:
+        return ()
+    try:
+        if cycle.pre_filter():
+            cycle.filter_nodes()
+    except CycleError:
+        return ()
+    first = None if cycle.feasible else cycle.verdict_of(name)
+    return () if first is None else Objections(cycle).on(node, first)
+
+
 def held_back(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:
     """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
     for plugin in profile.pre_enqueue:

@@ -209,6 +209,9 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         about,
         namespace=anonymizer.name(about.namespace),
         server_version=release_of(about.server_version),
+        unread={
+            name: why for name, why in about.unread.items() if "." not in name or is_api_group(name.partition(".")[2])
+        },
         skipped=dict(_without_groups(about.skipped)),
         caveats=_as_data(map(anonymizer.caveat, caveats)),
         anonymized=True,

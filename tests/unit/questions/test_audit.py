@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import kwhatif
+from kwhatif.api.options import MaintenanceOptions
+from kwhatif.api.scenarios import runner
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent
-from kwhatif.policy.aftermath import Audited, consequences_of_audit
+from kwhatif.policy.aftermath import Audited, violations_of_audit
 from kwhatif.policy.schema import AuditRule
 from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
 from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
-from kwhatif.questions.audit.fixes import MOST_SECONDS
+from kwhatif.questions.audit.fixes import MOST_SECONDS, Fixes
 from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
@@ -321,6 +324,43 @@ def test_what_was_not_reached_is_said() -> None:
     assert sum(each.judged for each in row.probes) == 5
 
 
+def _patience(moments: int) -> Callable[[], bool]:
+    """Time that is over when it has been looked at that often."""
+    looks = count()
+    return lambda: next(looks) < moments
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_what_if_is_given_up_when_the_time_is_over(jobs: int) -> None:
+    """Not only between two of them: one lost zone of a large cluster takes longer than most budgets."""
+    goes_on = _patience(9)
+    run = runner(MaintenanceOptions(jobs=jobs), AuditOutcome, None, goes_on)
+    question = AuditQuestion(probes=("zone", "outage"))
+    row = _row(ask_audit(load("mixed-platform"), question, Parameters(), run, goes_on))
+    assert row.stopped == "budget"
+    assert sum(each.judged for each in row.probes) < sum(each.scenarios for each in row.probes)
+    assert all(each.fix is None and each.tried is None for each in row.findings)
+
+
+def test_a_single_what_if_is_given_up_too() -> None:
+    goes_on = _patience(3)
+    run = runner(MaintenanceOptions(jobs=1), AuditOutcome, None, goes_on)
+    row = _row(ask_audit(load("one-zone"), AuditQuestion(probes=("zone",)), Parameters(), run, goes_on))
+    assert (row.stopped, [each.judged for each in row.probes], row.findings) == ("budget", [0], ())
+
+
+def test_a_fix_is_given_up_when_the_time_is_over() -> None:
+    _, row = audited("drain-demands-all")
+    (known,) = row.findings
+    for moments in (2, 9):
+        player = AuditPlayer(load("drain-demands-all"), Parameters())
+        scenarios = PROBES["drain"].scenarios(player.session, "").scenarios
+        goes_on = _patience(moments)
+        player.is_awaited = goes_on
+        finding = Fixes(player, scenarios, goes_on, {}).fixed(_without_fix(known))
+        assert finding.fix is None
+
+
 def test_an_audit_that_is_interrupted_says_what_it_has_and_goes_on_from_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -582,7 +622,7 @@ def test_a_finding_is_worse_if_its_level_is_higher_or_it_reaches_further(
 
     (finding,) = findings_of(rows(now), lambda row: row.scenario)
     found = worse_than(_extent(*rows(before)), _extent(*rows(now)), finding)
-    said = [] if found is None else consequences_of_audit(AuditRule(), Audited([found]))
+    said = [] if found is None else violations_of_audit(AuditRule(), Audited([found]))
     assert [each.message.rpartition("; it was so before, but not ")[2] for each in said] == ([new] if new else [])
 
 

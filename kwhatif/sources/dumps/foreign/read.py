@@ -94,7 +94,7 @@ def _is_tar(head: bytes) -> bool:
 
 _NOTHING = (b"", b"null")
 #: Kind -> the version of objects whose path alone says what they are.
-_API_VERSIONS = {each.kind: each.api_version(each.versions[0]) for each in reversed(ASKED)}
+_API_VERSIONS = {each.kind: each.api_version(each.versions[0]) for each in reversed(ASKED) if not each.is_custom}
 
 
 class ForeignDump(NamedTuple):
