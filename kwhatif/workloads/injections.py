@@ -48,7 +48,7 @@ _KEYS = frozenset({"istio.io/rev", "dapr.io/enabled"})
 
 
 def marks_of(meta: PodMeta, namespace: str, cluster: Cluster) -> Marks:
-    """The labels and annotations by which webhooks decide about pods of this metadata, and the webhooks that select them.
+    """The labels and annotations by which webhooks decide about such pods, and the webhooks that select them.
 
     If the input has the configurations of mutating webhooks (or policies), their rules and selectors say which of them
     are asked about a pod; the pod's own labels count as well, as a webhook may still leave it out. Otherwise, labels
