@@ -1,4 +1,4 @@
-"""What callers of the library give that cannot be meant: a TypeError says which argument, and what it can be."""
+"""Checks of what callers of the library give: a TypeError says which argument is wrong, and what it can be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.questions.session.session import Session
 
 
 def require_session(given: object, function: str) -> None:
-    """The first argument is a cluster.
+    """Check that the first argument is a cluster.
 
     Raises:
         TypeError: it is not.
@@ -21,7 +21,7 @@ def require_session(given: object, function: str) -> None:
 
 
 def require_no_autoscaler(session: Session, function: str) -> None:
-    """The question is not one that goes on with nodes that come.
+    """Check that the cluster has no autoscaler: the question cannot go on with new nodes.
 
     Raises:
         ValueError: the cluster has an autoscaler (`with_autoscaler`).
@@ -31,7 +31,7 @@ def require_no_autoscaler(session: Session, function: str) -> None:
 
 
 def require_known(options: Mapping[str, object], known: type, function: str) -> None:
-    """Only options that exist: `known` is the TypedDict of them.
+    """Check that all options exist: `known` is the TypedDict of them.
 
     Raises:
         TypeError: one is not, as Python says of a function that names all of them.
@@ -45,7 +45,7 @@ def require_known(options: Mapping[str, object], known: type, function: str) -> 
 
 
 def require_names(given: object, argument: str) -> None:
-    """A tuple or list of strings.
+    """Check that it is a tuple or list of strings.
 
     Raises:
         TypeError: it is not, or one of these is of another type.
@@ -54,7 +54,7 @@ def require_names(given: object, argument: str) -> None:
 
 
 def require_edits(given: object, argument: str) -> None:
-    """A tuple or list of edits.
+    """Check that it is a tuple or list of edits.
 
     Raises:
         TypeError: it is not, or one of these is of another type.

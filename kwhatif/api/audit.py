@@ -46,7 +46,7 @@ def audit(
 
     Raises:
         InputError: there is no such kind of what-if, namespace or finding; the baseline is wrong.
-        ValueError: a duration is none.
+        ValueError: a duration is not valid.
     """
     require_session(session, "audit")
     require_known(options, AuditArguments, "audit")

@@ -1,4 +1,4 @@
-"""What an autoscaler of nodes would add, and what it would remove."""
+"""`kwhatif.autoscale`, `consolidate` and `with_autoscaler`: which nodes an autoscaler adds or removes."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def with_autoscaler(
     node_startup: str = "90s",
     now: datetime | None = None,
 ) -> Session:
-    """The cluster with an autoscaler: questions about it go on with the nodes that it adds for what finds no room.
+    """The cluster with an autoscaler: questions about it get the nodes that it adds for pods that find no room.
 
-    So do `schedule`, `preempt`, `gate`, `advise`, `pending`, `capacity`, `simulate`, `drain`, `outage` and `audit`; the
-    others refuse it.
+    This holds for `schedule`, `preempt`, `gate`, `advise`, `pending`, `capacity`, `simulate`, `drain`, `outage` and
+    `audit`; the others refuse it.
 
     Args: as of `autoscale`; `node_startup`: how long a node takes from being asked for until it is ready.
 

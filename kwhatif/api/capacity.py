@@ -31,7 +31,7 @@ from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import parse_reference
 from kwhatif.sources.text.files import GivenText, exists
 
-#: The default limits: of pods or sets, and of each kind of the cluster's pods.
+#: The default limits: for pods or sets, and for each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
 #: With an autoscaler, which looks at all of them at once.
 LIMIT_WITH_NODES = 1_000
@@ -62,8 +62,8 @@ def capacity(
         session: the cluster; it stays as it is. With an autoscaler (`with_autoscaler`) all pods are asked for at once,
             and it adds nodes until its bounds for those that find none.
         manifests: see `kwhatif.Source`; or workloads of the cluster by name: "deploy/shop/web". How many replicas they
-            ask for does not matter: their pods are counted one by one. Of several workloads, a set has one pod of each;
-            "2*web.yaml": two of it. Without any: the most common kinds of pods of the cluster, each alone.
+            ask for does not matter: their pods are counted one by one. With several workloads, a set has one pod of
+            each; "2*web.yaml": two of it. Without manifests: the most common kinds of pods of the cluster, each alone.
         limit: the most sets to count; by default 10,000, and 1,000 without manifests or with an autoscaler.
         target: check whether this many sets fit; instead of `limit`.
         with_preemption: also count the pods that fit by evicting others, and whom.
@@ -74,7 +74,7 @@ def capacity(
     Raises:
         InputError: with every problem of the manifests; there is no such node; at the peak, no autoscaler of pods.
         ValueError: a number is not positive; `add_nodes_like` has no target, or one above `MOST_WITH_NODES`; a template
-            path is malformed; the session has an autoscaler, and pods may evict or nodes are to be added besides.
+            path is malformed; the session has an autoscaler, and pods may evict or `add_nodes_like` is given as well.
     """
     require_session(session, "capacity")
     require_known(options, ManifestOptions, "capacity")

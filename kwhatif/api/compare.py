@@ -74,7 +74,7 @@ def compare_clusters(
         before: the first cluster.
         after: the second one: a later dump, or the same under another scheduler.
         questions: what is asked of both, by name: `{"web": lambda cluster: kwhatif.schedule(cluster, "web.yaml")}`;
-            without it, what becomes of the pending pods.
+            without it, where the pending pods go.
         configured: whether the two have different scheduler configurations.
         progress: is called with how many answers are explained, of how many.
         options: how far causes are looked for, see `CompareArguments`.
@@ -102,7 +102,7 @@ def compare_clusters(
 
 
 def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[str, str]]:
-    """What it says of each subject, where pods are at the end of a story among it."""
+    """What the report says of each subject; in a story, also where pods are at the end."""
 
     def ask(session: Session) -> Mapping[str, str]:
         report = question(session)
@@ -115,7 +115,7 @@ def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[
 
 
 def _decided(report: Report) -> Mapping[str, Decision]:
-    """By pod; none of those that are counted, whose names are made up."""
+    """The outcome of each pod, except of those that are only counted and have made-up names."""
     return {decision.pod: decision for decision in report.decisions} if report.capacity is None else {}
 
 
@@ -148,7 +148,7 @@ def _end_differences(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator
 
 
 def _how_it_ends(report: Report, other: Report) -> Mapping[str, str]:
-    """The worst that can be said: of what was asked, where both answers are about that."""
+    """The worst outcome, of the parts that both answers have."""
     if report.story is None or other.story is None:
         return {}
     is_asked = report.story.caused is not None and other.story.caused is not None
@@ -156,7 +156,7 @@ def _how_it_ends(report: Report, other: Report) -> Mapping[str, str]:
 
 
 def _place_differences(before: Story | None, after: Story | None) -> Iterator[EndDifferenceRow]:
-    """Of each workload the nodes on which another number of its pods is at the end, and how many are pending."""
+    """For each workload: the nodes with another number of its pods at the end, and how many are pending."""
     was, now = ({row.workload: row for row in story.workloads} if story else {} for story in (before, after))
     for workload in {**was, **now}:
         counts, others = _counts(was.get(workload)), _counts(now.get(workload))
@@ -166,7 +166,7 @@ def _place_differences(before: Story | None, after: Story | None) -> Iterator[En
             yield EndDifferenceRow(subject=workload, before=left, after=right)
 
 
-#: Where pods without a node are counted: after all names.
+#: Pods without a node are counted under this name, which sorts after all names.
 _PENDING = "\uffff"
 
 
@@ -184,7 +184,7 @@ def _on(nodes: Sequence[str], counts: Mapping[str, int]) -> str | None:
 
 
 def _of_edits(report: Report) -> Iterator[str]:
-    """What is only said because an edit has changed a budget: that is what was asked for."""
+    """Sentences that are only there because an edit has changed a budget: that is what was asked for."""
     touched = {touched.object for change in report.changes for touched in change.touched}
     for caveat in report.caveat_details:
         if isinstance(caveat, BudgetComputed | BudgetNotComputed) and f"PodDisruptionBudget {caveat.budget}" in touched:

@@ -1,4 +1,4 @@
-"""What the descheduler would evict."""
+"""`kwhatif.deschedule`: what the descheduler would evict."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def deschedule(
 
     Raises:
         InputError: the descheduler refuses the policy; the message is its own.
-        ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
+        ValueError: both policy and strategy are given, or neither; the strategy or the time is not valid.
     """
     require_session(session, "deschedule")
     require_no_autoscaler(session, "deschedule")

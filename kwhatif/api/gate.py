@@ -1,4 +1,4 @@
-"""May this be applied: the judgement by a policy."""
+"""`kwhatif.gate`: whether a policy allows that this is applied."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def find_policy(folder: PathLike | None = None) -> str | None:
-    """The policy that the command finds by itself: kwhatif.yaml or .kwhatif.yaml.
+    """The policy file that the command finds: kwhatif.yaml or .kwhatif.yaml.
 
-    It is looked for in the folder (else the current one), then in the root of the repository that this belongs to.
+    It is looked for in the folder (else the current one), then in the root of its repository.
     """
     from kwhatif.sources.policy import find_policy as find
 
@@ -62,8 +62,8 @@ def gate(
         session: the cluster.
         manifests: as for `schedule`.
         policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
-        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
-            ("final"); or while old pods are still there ("surge").
+        rollout: how updates are judged: step by step, whether they complete; only by their end state ("final"); or
+            while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
         today: decides which exceptions of the policy have expired.
         fixes: the number of workloads that do not fit to find the smallest fix for, as `advise` does.
@@ -71,7 +71,7 @@ def gate(
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
-        ValueError: a template path is malformed, or `validation` or `rollout` is none of those words.
+        ValueError: a template path is malformed, or `validation` or `rollout` has no such value.
     """
     require_asked(session, manifests, "gate")
     require_known(options, ManifestOptions, "gate")
@@ -115,7 +115,7 @@ def gate(
 
 
 def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> tuple[Audited, tuple[Caveat, ...]]:
-    """What the rule `audit` finds."""
+    """The finding of the rule `audit`."""
     from kwhatif.policy.aftermath import Audited
     from kwhatif.questions.audit.audit import AuditQuestion, brought
     from kwhatif.questions.audit.probes import OF_CHANGES

@@ -16,12 +16,12 @@ from kwhatif.report.picture import Picture, PictureGroup, PictureNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: Labels that say of which pool a node is, and one that many give themselves.
+#: Labels that say to which pool a node belongs, and a label that users often set themselves.
 _POOL_LABELS = ("pool", *POOL_LABELS)
 
 
 def html(report: Report, session: Session | None = None) -> str:
-    """The report as a page that needs nothing else: to open, to attach, to print.
+    """The report as one HTML file that needs no other file.
 
     Args:
         report: what a question has answered.
@@ -33,7 +33,7 @@ def html(report: Report, session: Session | None = None) -> str:
 
 
 def _added(report: Report) -> Mapping[str, tuple[AddedNode, Sequence[str]]]:
-    """By name the nodes that an autoscaler adds, with the pods that stand on them as the page opens."""
+    """The nodes that an autoscaler adds, by name, with their pods when the page opens."""
     rows = (each for each in (report.autoscaler, report.consolidate) if each is not None)
     added: dict[str, tuple[AddedNode, list[str]]] = {node.node: (node, []) for row in rows for node in row.added}
     rounds = report.autoscaler.rounds if report.autoscaler is not None and report.story is None else ()
@@ -44,7 +44,7 @@ def _added(report: Report) -> Mapping[str, tuple[AddedNode, Sequence[str]]]:
 
 
 def _racks(report: Report) -> str:
-    """The label by which groups of pods are placed, if any is: then racks say more than zones."""
+    """The label by which groups of pods are placed, if any: then racks matter more than zones."""
     rows = report.pod_groups or (report.story.pod_groups if report.story is not None else None)
     best = None if report.capacity is None else report.capacity.best
     keys = [] if rows is None else [row.topology_key for row in rows.groups]
@@ -108,7 +108,7 @@ def _used(node: NodeInfo, resources: Sequence[str]) -> tuple[int, ...]:
 
 
 class _Groups:
-    """Pods that differ only in their names, each said once."""
+    """Pods that differ only in their names, each template once."""
 
     def __init__(self, resources: Sequence[str]) -> None:
         self._resources = resources

@@ -31,14 +31,14 @@ from kwhatif.state.history import ChangedObject
 from kwhatif.state.state import State
 from kwhatif.workloads.foreign_groups import with_gangs_of
 
-#: Seconds between checks whether it is to end.
+#: Seconds between checks for an interrupt.
 _LOOK = 0.5
 
 
 class LiveCluster:
     """A cluster that is watched. `wait` until something has changed, then take its `session`, and ask.
 
-    Raises where it is entered: InputError and ClusterUnreadable, as `kwhatif.load_live` does.
+    Entering it raises: InputError and ClusterUnreadable, as `kwhatif.load_live` does.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class LiveCluster:
         follower.start()
 
     def _judge(self) -> None:
-        """All lists are read: keep up what came of it, and be the scheduler of that release.
+        """All lists are read: build the state, and use the scheduler of the cluster's release.
 
         Raises:
             ClusterUnreadable: information is missing, and `strict` does not want that.
@@ -103,7 +103,7 @@ class LiveCluster:
         self._is_read = True
 
     def _session_of(self, state: State) -> Session:
-        """The cluster at a moment, with groups of other schedulers as gangs, where that is asked."""
+        """The cluster at a moment; with groups of other schedulers as gangs, if that is asked."""
         if self._source.treats_as_gangs:
             state = with_gangs_of(state)
         return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
@@ -113,7 +113,7 @@ class LiveCluster:
         return asked.info() != self._scheduler.info
 
     def _begin_again(self) -> None:
-        """The cluster is of another release now, which decodes, fills in and decides otherwise: read it again."""
+        """The cluster has another release now, with other defaults and rules: read it again."""
         self._latest = self.session  # the last that is known, until then
         self._is_read, self._concern = False, None
         wanted = self._source.kinds.lists()
@@ -128,17 +128,17 @@ class LiveCluster:
 
     @property
     def behind(self) -> Mapping[str, str]:
-        """Resources of which it is not known at present what happens to them -> why."""
+        """Resources about which news is missing at present -> why."""
         return self.follower.behind
 
     @property
     def age(self) -> float:
-        """Seconds since the quietest of its watches has said anything."""
+        """Seconds since the quietest of its watches has received anything."""
         return self.follower.age()
 
     @property
     def restarts(self) -> int:
-        """How often a watch was begun again before its time, or a list was read again."""
+        """How often a watch was restarted early, or a list was read again."""
         return self.follower.restarts
 
     @property
@@ -147,10 +147,10 @@ class LiveCluster:
         return self.follower.name
 
     def wait(self, timeout: float) -> bool:
-        """Take in what has happened; waits up to `timeout` seconds for something.
+        """Apply what has happened; waits up to `timeout` seconds for something.
 
         Returns:
-            Whether that can change an answer; where there is one (`answered`), whether it can change that.
+            Whether that can change an answer; if one is known (`answered`), that answer.
 
         Raises:
             ClusterUnreadable: it cannot go on.
@@ -177,15 +177,15 @@ class LiveCluster:
         return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)
 
     def answered(self, report: Report) -> None:
-        """This is the answer to the question that was asked of the last `session`, the only one that is asked.
+        """Remember the answer about the last `session`: only changes that can change it count from now on.
 
-        Where pods count as members of gangs that the API server does not know, every change can change it.
+        If pods count as members of gangs that the API server does not know, every change counts.
         """
         all_count = self._latest is None or self._source.treats_as_gangs
         self._concern = None if all_count or self._latest is None else Concern(report, self._latest)
 
     def settle(self) -> None:
-        """As `wait`, until nothing is known to be missing.
+        """Wait until no news is missing.
 
         Raises:
             ClusterUnreadable: it cannot go on.
@@ -204,7 +204,7 @@ class LiveCluster:
     def record(self, recorder: Recorder, *, is_known: bool) -> int:
         """Append the cluster as it is known now to a recording; returns how many objects are different.
 
-        `is_known`: whether nothing was known to be missing (`behind`) at any time since the last call.
+        `is_known`: whether no news was missing (`behind`) at any time since the last call.
 
         Raises:
             InputError: it cannot be written.
@@ -229,7 +229,10 @@ class LiveCluster:
 
 
 def _shows_release(change: ChangedObject) -> bool:
-    """Whether it may say more of the release: groups of pods prove that gates are on, and kubelets are not newer."""
+    """Whether it shows that the release is not the assumed one.
+
+    Groups of pods prove that gates are on, and kubelets are not newer than the API server.
+    """
     before, after = change
     if isinstance(before, Node) and isinstance(after, Node):
         return before.status.node_info != after.status.node_info

@@ -1,4 +1,4 @@
-"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: what maintenance brings about, as a library."""
+"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: the effects of maintenance."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def drain(
 
     Args:
         session: the cluster; it stays as it is.
-        nodes: names, globs, or label selectors such as `pool=general`; they are drained in order. Or `selector`.
+        nodes: names, globs, or label selectors such as `pool=general`, which are drained in order; or give `selector`.
         each: drain each of the nodes alone (`report.scenarios`).
         progress: is called with how many scenarios are done, of how many.
         options: the flags, how long things take, and who plays `each`, see `DrainArguments`.
 
     Raises:
         InputError: there is no such node, or a selector is not one.
-        ValueError: a duration is none.
+        ValueError: a duration is not valid.
     """
     require_session(session, "drain")
     require_known(options, DrainArguments, "drain")
@@ -81,14 +81,14 @@ def outage(
 
     Args:
         session: the cluster; it stays as it is.
-        nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`. Or `selector`.
-        each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
+        nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`; or give `selector`.
+        each: instead of nodes, a label: the nodes of each value fail alone (`report.scenarios`).
         progress: is called with how many scenarios are done, of how many.
         options: how they fail, how long things take, and who plays `each`, see `OutageArguments`.
 
     Raises:
         InputError: there is no such node, or the selector is not one.
-        ValueError: a duration is none.
+        ValueError: a duration is not valid.
     """
     require_session(session, "outage")
     require_known(options, OutageArguments, "outage")
@@ -108,7 +108,7 @@ def outage(
 
 
 def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] | None = None) -> Report:
-    """What would the scheduler of another release decide otherwise?
+    """What would the scheduler of another release decide differently?
 
     Compares the pending pods, and every workload as if its pods were restarted while all others stay.
 
@@ -118,7 +118,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         progress: is called with how many workloads are done, of how many.
 
     Raises:
-        InputError: that is not a release that is modelled, or it refuses the configuration or a feature gate.
+        InputError: the release is not modelled, or it refuses the configuration or a feature gate.
     """
     require_session(session, "upgrade")
     require_no_autoscaler(session, "upgrade")

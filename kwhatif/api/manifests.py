@@ -23,20 +23,20 @@ from kwhatif.workloads.foreign_groups import as_gangs, foreign_groups
 class ManifestOptions(ReadingOptions, total=False):
     """How manifests are read."""
 
-    #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
+    #: The namespace of manifests that name none; else that of the live cluster's context, or `default`.
     namespace: str | None
 
 
 class SchedulingOptions(ManifestOptions, JudgingOptions, total=False):
     """How pods are judged, and how manifests are read."""
 
-    #: How many candidates for eviction are described, best first, and the chosen one; of the others the report has only
-    #: names: in a large cluster they are most of it. None, the default: all.
+    #: How many candidates for eviction are described, best first, besides the chosen one. The report has only the names
+    #: of the others: in a large cluster they are most of it. None, the default: all.
     described: int | None
 
 
 def require_asked(session: object, manifests: Sequence[object], function: str) -> None:
-    """Something is asked.
+    """Check that there is something to ask.
 
     Raises:
         TypeError: there is no session, or no manifest.
@@ -53,7 +53,7 @@ def read_manifests(
 
     Raises:
         InputError: nothing could be read; what is wrong with single objects is part of the answer.
-        ValueError: a template path is malformed, or `validation` is none of its words.
+        ValueError: a template path is malformed, or `validation` has no such value.
     """
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
@@ -72,7 +72,7 @@ def read_manifests(
 
 
 def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applied, ...], tuple[Caveat, ...]]:
-    """What is applied with foreign groups as gangs, where that was asked, and what is said of them."""
+    """The objects to apply, with foreign groups as gangs if that is asked, and caveats about them."""
     objects = [each.object for each in given]
     if not session.treats_as_gangs:
         return tuple(given), tuple(foreign_groups(objects, treated=False))
@@ -84,7 +84,7 @@ def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applie
 
 
 def require_no_problems(report: Report) -> None:
-    """All that was asked about could be judged.
+    """Check that everything that was asked about could be judged.
 
     Raises:
         InputError: with all of `problems`: a manifest cannot be read, a custom resource has no pod template, …

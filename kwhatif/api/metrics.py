@@ -1,4 +1,4 @@
-"""What is measured of a cluster for `kwhatif serve --metrics`, by the questions that commands ask."""
+"""What `kwhatif serve --metrics` measures of a cluster, by the questions that commands ask."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwhatif.sources.manifests.given import Source
 from kwhatif.state.node_info import NodeInfo
 
 T = TypeVar("T")
-#: Labels that say of which pool a node is: the first that any node has counts.
+#: Labels that say to which pool a node belongs: the first that any node has counts.
 POOL_LABELS = (
     "karpenter.sh/nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -28,7 +28,7 @@ POOL_LABELS = (
     "kubernetes.azure.com/agentpool",
     "node.kubernetes.io/instance-type",
 )
-#: Up to this number, pods of a template are counted.
+#: The most pods of a template that are counted.
 LIMIT = 1_000
 _CORE = 1_000
 
@@ -40,7 +40,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def ask(self, name: str, question: Callable[[], T]) -> T:
-        """What the question comes to."""
+        """The result of the question."""
         started = time.perf_counter()
         found = question()
         self.seconds[name] = round(time.perf_counter() - started, 4)
@@ -48,7 +48,7 @@ class Clock:
 
 
 def measure(session: Session, templates: Mapping[str, Source], pool_label: str = "") -> Measured:
-    """What costs little: who waits and why, what is free by pool, how many more of each template fit."""
+    """What is cheap to measure: pending pods and why, what is free by pool, how many more pods of each template fit."""
     clock = Clock()
     queue = clock.ask("queue", lambda: pending(session))
     fits = tuple(
@@ -66,7 +66,7 @@ def measure(session: Session, templates: Mapping[str, Source], pool_label: str =
 
 
 def measure_losses(session: Session, measured: Measured) -> Measured:
-    """The same with what costs more: which nodes cannot be drained, and the worst loss of a node and of a zone."""
+    """As above, and what is expensive: which nodes cannot be drained, and the worst loss of a node and of a zone."""
     clock, nodes = Clock(), [node.name for node in session.state.nodes]
     if not nodes:
         return replace(measured, blocked=(), losses=())
@@ -116,7 +116,7 @@ def _pools(nodes: Sequence[NodeInfo], label: str) -> Sequence[PoolRow]:
 
 
 def _pool(name: str, nodes: Sequence[NodeInfo]) -> PoolRow:
-    """What no pod requests, of the nodes that take pods."""
+    """What no pod requests, on nodes that take pods."""
     usable = [node for node in nodes if not node.unschedulable]
     allocatable = {
         "cpu": sum(node.allocatable.cpu for node in nodes) / _CORE,

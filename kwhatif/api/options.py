@@ -23,29 +23,29 @@ class Option(NamedTuple):
 
     help: str
     default: bool | int | str | None = False
-    #: What stands for its value; "": it is a switch.
+    #: The placeholder for its value; "": it is a switch.
     metavar: str = ""
-    #: The least number that it takes.
+    #: The smallest number that is allowed.
     min: int | None = None
     #: The group that it is listed in; "": the first.
     group: str = ""
-    #: Its name, where that is not the field's; and a short one, such as "-l".
+    #: Its name, if that is not the field's; and a short one, such as "-l".
     name: str = ""
     short: str = ""
-    #: Whether the switch turns the field off, which is on without it.
+    #: Whether the switch turns off a field that is on by default.
     negated: bool = False
     #: Whether it can be given several times: then the value is a list.
     repeatable: bool = False
-    #: Whether the list becomes one text, with commas.
+    #: Whether the list is joined to one text, with commas.
     joined: bool = False
-    #: The function that checks its value, as module:name; it raises ValueError in words for the user.
+    #: The function that checks its value, as module:name; it raises ValueError with a message for the user.
     check: str = ""
 
 
 class ValidationOption(TypedDict, total=False):
-    """What becomes of fields of manifests that do not exist, or that are given twice: kubectl's `--validate`."""
+    """How unknown and repeated fields of manifests are handled: kubectl's `--validate`."""
 
-    #: Errors ("strict", the default), caveats ("warn"), or left out ("ignore").
+    #: As errors ("strict", the default), as caveats ("warn"), or not at all ("ignore").
     validation: Annotated[
         str,
         Option(
@@ -64,7 +64,7 @@ class ReadingOptions(ValidationOption, total=False):
     template_paths: Annotated[
         Sequence[str],
         Option(
-            "Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+            "The path of the pod template in custom resources of a kind, such as Rollout=.spec.template. Repeatable.",
             metavar="KIND=PATH",
             repeatable=True,
             name="pod-template-path",
@@ -96,8 +96,8 @@ class KindsOption(TypedDict, total=False):
     workload_kinds: Annotated[
         PathLike | None,
         Option(
-            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
-            " what each behaves like.",
+            "Custom kinds that make pods, besides the built-in ones: where template and replicas are, and which"
+            " Kubernetes workload each behaves like.",
             None,
             "FILE",
             group=SCHEDULER,
@@ -106,7 +106,7 @@ class KindsOption(TypedDict, total=False):
 
 
 class SchedulerOptions(KindsOption, total=False):
-    """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
+    """Which scheduler is asked; by default kube-scheduler with its defaults."""
 
     #: A KubeSchedulerConfiguration: a file, or "-".
     scheduler_config: Annotated[
@@ -120,13 +120,16 @@ class SchedulerOptions(KindsOption, total=False):
     ]
     call_extenders: Annotated[
         bool,
-        Option("Call the extenders of that configuration. Without it, each of them is a caveat.", group=SCHEDULER),
+        Option(
+            "Call the extenders of that configuration. Without this, they are skipped, each with a caveat.",
+            group=SCHEDULER,
+        ),
     ]
     #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
     plugins: Annotated[
         Sequence[PluginSource],
         Option(
-            "Add a scheduler plugin of your own, written in Python. Repeatable.",
+            "Add a custom scheduler plugin, written in Python. Repeatable.",
             metavar="MODULE:CLASS",
             group=SCHEDULER,
             name="plugin",
@@ -136,8 +139,8 @@ class SchedulerOptions(KindsOption, total=False):
     kubernetes_version: Annotated[
         str | None,
         Option(
-            "The release whose scheduler is asked, such as 1.34; else $KWHATIF_KUBERNETES_VERSION, else what the"
-            " cluster says.",
+            "The Kubernetes release of the scheduler, such as 1.34. Default: $KWHATIF_KUBERNETES_VERSION, else the"
+            " cluster's release.",
             None,
             "VERSION",
             group=SCHEDULER,
@@ -158,7 +161,7 @@ class SchedulerOptions(KindsOption, total=False):
 class JudgingOptions(TypedDict, total=False):
     """How pods are judged."""
 
-    alone: Annotated[bool, Option("Judge each pod as if it were the only one; of equal replicas the first.")]
+    alone: Annotated[bool, Option("Judge each pod as if it were the only new one; of equal replicas, only the first.")]
     admission: Annotated[
         bool,
         Option(
@@ -167,39 +170,65 @@ class JudgingOptions(TypedDict, total=False):
             negated=True,
         ),
     ]
-    aftermath: Annotated[bool, Option("Also play it forward until nothing happens any more: what follows?")]
+    aftermath: Annotated[bool, Option("Also simulate what follows, until nothing happens any more.")]
 
 
 class Times(TypedDict, total=False):
-    """How long things take: durations as "5s"; a scenario's own go before these."""
+    """How long things take: durations such as "5s"; those that a scenario file sets win."""
 
-    start: Annotated[str, Option("From a pod's binding until its containers run.", "5s", "DURATION")]
-    readiness: Annotated[str, Option("From then until it is ready: probe, or a duration.", "probe", "HOW")]
-    termination: Annotated[str, Option("How long pods take to end: grace, or a duration, if shorter.", "grace", "HOW")]
-    horizon: Annotated[str, Option("How much simulated time to look ahead.", "1h", "DURATION")]
+    start: Annotated[
+        str, Option("How long pods take to start: from binding until the containers run.", "5s", "DURATION")
+    ]
+    readiness: Annotated[
+        str,
+        Option(
+            "How long started pods take to become ready: probe (by their readiness probe), or a duration.",
+            "probe",
+            "HOW",
+        ),
+    ]
+    termination: Annotated[
+        str,
+        Option(
+            "How long deleted pods take to end: grace (their grace period), or a duration if that is shorter.",
+            "grace",
+            "HOW",
+        ),
+    ]
+    horizon: Annotated[str, Option("How much time to simulate at most.", "1h", "DURATION")]
 
 
 class SimulationOptions(Times, total=False):
     """How long things take, and how often to play it.
 
-    What the other runs of `runs` come to is in the story's `runs`; the same `seed`, the same choices.
+    The story's `runs` has the results of the other runs; the same `seed` gives the same choices.
     """
 
     runs: Annotated[
-        int, Option("Play it N more times with other choices and times: what is always the same?", 0, "N", min=0)
+        int,
+        Option(
+            "Simulate N more times with other choices and durations, and say what is always the same.", 0, "N", min=0
+        ),
     ]
-    seed: Annotated[int, Option("Where the choices of --runs come from.", 1, "N")]
+    seed: Annotated[int, Option("The seed of the random choices of --runs.", 1, "N")]
 
 
 class MaintenanceOptions(Times, total=False):
-    """How long things take, and, of `each`, who plays the scenarios. The report is the same in any case."""
+    """How long things take, and which processes play the scenarios of `each`. The report is the same in any case."""
 
-    jobs: Annotated[int, Option("How many processes; 0: as is best here.", 0, "N", min=0, group=SCENARIOS)]
+    jobs: Annotated[
+        int,
+        Option("The number of processes; 0: as many as are fastest on this machine.", 0, "N", min=0, group=SCENARIOS),
+    ]
     dask: Annotated[
-        str, Option("On the Dask cluster of this scheduler (needs kwhatif[dask]).", "", "ADDRESS", group=SCENARIOS)
+        str,
+        Option(
+            "Run on the Dask cluster with this scheduler address (needs kwhatif[dask]).", "", "ADDRESS", group=SCENARIOS
+        ),
     ]
     resume: Annotated[
-        str, Option("Keep what is found in this file, and go on where it ends.", "", "FILE", group=SCENARIOS)
+        str,
+        Option("Keep results in this file; an interrupted command continues from there.", "", "FILE", group=SCENARIOS),
     ]
 
 
@@ -236,48 +265,53 @@ class NodeSelection(TypedDict, total=False):
 class DrainFlags(TypedDict, total=False):
     """The flags of `kubectl drain` (`controllers/drain_filters.py`), and how several nodes are drained."""
 
-    ignore_daemonsets: Annotated[bool, Option("Let pods of DaemonSets stay.", group=KUBECTL)]
+    ignore_daemonsets: Annotated[bool, Option("Do not evict pods of DaemonSets.", group=KUBECTL)]
     delete_emptydir_data: Annotated[bool, Option("Evict pods with local storage, too.", group=KUBECTL)]
     force: Annotated[bool, Option("Evict pods without a controller, too.", group=KUBECTL)]
-    disable_eviction: Annotated[bool, Option("Delete pods, whatever budgets say.", group=KUBECTL)]
+    disable_eviction: Annotated[
+        bool, Option("Delete pods instead of evicting them: PodDisruptionBudgets are ignored.", group=KUBECTL)
+    ]
     grace_period: Annotated[
-        int, Option("How long pods may take to end; negative: as each says.", -1, "SECONDS", group=KUBECTL)
+        int, Option("The grace period of evicted pods; negative: each pod's own.", -1, "SECONDS", group=KUBECTL)
     ]
-    timeout: Annotated[str, Option("Give up a node after this; 0s: never.", "0s", "DURATION", group=KUBECTL)]
+    timeout: Annotated[str, Option("Give up a node after this time; 0s: never.", "0s", "DURATION", group=KUBECTL)]
     skip_wait_for_delete_timeout: Annotated[
-        int, Option("Do not wait for pods whose end is overdue by more; 0: wait for all.", 0, "SECONDS", group=KUBECTL)
+        int,
+        Option(
+            "Do not wait for pods that were deleted longer ago than this; 0: wait for all.", 0, "SECONDS", group=KUBECTL
+        ),
     ]
-    pod_selector: Annotated[str, Option("Evict only these pods.", "", "LABELS", group=KUBECTL)]
+    pod_selector: Annotated[str, Option("Evict only pods with these labels.", "", "LABELS", group=KUBECTL)]
     parallel: Annotated[int, Option("How many nodes to drain at once; kubectl drains one.", 1, "N", min=1)]
-    order: Annotated[bool, Option("Propose the order of the nodes that does the least harm, and drain in it.")]
+    order: Annotated[bool, Option("Find the order of the nodes that does the least harm, and drain in that order.")]
 
 
 class DrainArguments(NodeSelection, DrainFlags, MaintenanceOptions, total=False):
-    """Which nodes, flags of the drain, how long things take, and who plays the scenarios of `each`."""
+    """Which nodes, flags of the drain, how long things take, and which processes play the scenarios of `each`."""
 
 
 class OutageFlags(TypedDict, total=False):
     """How the nodes fail, and kube-controller-manager's flag."""
 
-    deleted: Annotated[bool, Option("The Node objects go, too. Without it, kubelets fall silent.")]
+    deleted: Annotated[bool, Option("The Node objects are deleted as well. Without this, only their kubelets stop.")]
     node_monitor_grace_period: Annotated[
-        str, Option("After how long a silent node is taken for lost.", "50s", "DURATION")
+        str, Option("How long a kubelet may be silent before its node counts as lost.", "50s", "DURATION")
     ]
 
 
 class OutageArguments(NodeSelection, OutageFlags, MaintenanceOptions, total=False):
-    """Which nodes, how they fail, how long things take, and who plays the scenarios of `each`."""
+    """Which nodes, how they fail, how long things take, and which processes play the scenarios of `each`."""
 
 
 class AuditArguments(MaintenanceOptions, total=False):
-    """What is asked and what is accepted, how long things take, and who plays the what-ifs."""
+    """What is asked and what is accepted, how long things take, and which processes play the what-ifs."""
 
-    only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain; without it, all.", "", "LIST")]
-    explain: Annotated[str, Option("All about one finding: what shows it, the proof, what helps.", "", "ID")]
-    baseline: Annotated[str, Option("Accepted findings: only others fail. -o baseline writes such a file.", "", "FILE")]
-    budget: Annotated[
-        str, Option("Ask nothing more after this time, and give up what is asked then; 0: no limit.", "0", "DURATION")
+    only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain. Default: all.", "", "LIST")]
+    explain: Annotated[str, Option("Explain one finding: what shows it, the proof, and what helps.", "", "ID")]
+    baseline: Annotated[
+        str, Option("A file of accepted findings, which do not fail. -o baseline writes such a file.", "", "FILE")
     ]
+    budget: Annotated[str, Option("Stop after this time, with what is known so far; 0: no limit.", "0", "DURATION")]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")
@@ -285,16 +319,16 @@ class AuditArguments(MaintenanceOptions, total=False):
 
 
 class ThreatsArguments(PodSelection, MaintenanceOptions, total=False):
-    """Which pods, what is asked, how long things take, and who plays what happens to nodes."""
+    """Which pods, what is asked, how long things take, and which processes play what happens to nodes."""
 
     only: Annotated[
-        str, Option("Only these kinds of threats, such as pending,template,class; without it, all.", "", "LIST")
+        str, Option("Only these kinds of threats, such as pending,template,class. Default: all.", "", "LIST")
     ]
 
 
 class CompareArguments(TypedDict, total=False):
-    """How far causes are looked for."""
+    """How long causes are looked for."""
 
     tries: Annotated[
-        int, Option("Ask about at most N sets of changes for each answer; 0: look for no cause.", 500, "N", min=0)
+        int, Option("Try at most N sets of changes for each answer; 0: do not look for causes.", 500, "N", min=0)
     ]

@@ -1,4 +1,4 @@
-"""What becomes of pods if this is applied, what would help, and what of those that are pending already."""
+"""`kwhatif.schedule`, `preempt`, `advise` and `pending`: questions about single pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwhatif.sources.manifests.named import require_namespace
 
 
 def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
-    """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
+    """If this is applied, where do its pods land? If they fit nowhere: which pods do they evict, and why?
 
     Args:
         session: the cluster.
@@ -31,23 +31,23 @@ def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingO
 
     Raises:
         InputError: with every problem of the manifests.
-        ValueError: a template path is malformed, or `validation` is none of those words.
+        ValueError: a template path is malformed, or `validation` has no such value.
     """
     return _answer(session, "schedule", manifests, options)
 
 
 class PreemptOptions(SchedulingOptions, PodSelection, total=False):
-    """How pods are judged, and, without manifests, which of the pending ones."""
+    """How pods are judged; without manifests, which pending pods."""
 
 
 def preempt(session: Session, *manifests: Source, **options: Unpack[PreemptOptions]) -> Report:
-    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
+    """Which pods would these pods evict? Without manifests: every pending pod of the cluster, in queue order.
 
     The arguments are those of `schedule`; without manifests, `namespace` and the selectors leave out other pods.
 
     Raises:
         InputError: with every problem of the manifests; without them, if there is no such namespace.
-        ValueError: a template path is malformed, `validation` is none of those words, or a selector is none.
+        ValueError: a template path is malformed, `validation` has no such value, or a selector is not valid.
         TypeError: there are manifests, and a selector of pods.
     """
     selectors = options.pop("selector", ""), options.pop("field_selector", "")
@@ -65,7 +65,7 @@ def preempt(session: Session, *manifests: Source, **options: Unpack[PreemptOptio
 
 
 def _question(session: Session, options: SchedulingOptions) -> Question:
-    """How pods are judged.
+    """The options of how pods are judged.
 
     Raises:
         ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
@@ -109,18 +109,18 @@ def advise(
     workloads: int = 10,
     **options: Unpack[ManifestOptions],
 ) -> Report:
-    """For what does not fit, or only by eviction: the smallest changes that help, each tried by asking again.
+    """What are the smallest changes that help pods that do not fit, or fit only by eviction? Each is tried.
 
     Args:
         session: the cluster.
         manifests: as for `schedule`.
-        most: how many pieces of advice each workload gets, the cheapest ones.
-        workloads: how many of them get any; the report says how many are left out.
+        most: how many pieces of advice each workload gets, the cheapest first.
+        workloads: how many workloads get advice; the report says how many are left out.
         options: how the manifests are read, see `ManifestOptions`.
 
     Raises:
         InputError: with every problem of the manifests.
-        ValueError: a template path is malformed, or `validation` is none of those words.
+        ValueError: a template path is malformed, or `validation` has no such value.
     """
     require_asked(session, manifests, "advise")
     require_known(options, ManifestOptions, "advise")
@@ -143,7 +143,7 @@ def pending(
     explain: bool = False,
     **selection: Unpack[PodSelection],
 ) -> Report:
-    """Which pods are pending, in the order in which the scheduler takes them, what rejected each, what would wake it?
+    """Which pods are pending, in the scheduler's order; what rejected each of them, and what would wake it?
 
     Args:
         session: the cluster.
@@ -154,7 +154,7 @@ def pending(
 
     Raises:
         InputError: a pod is not there, or not pending; there is no such namespace.
-        ValueError: a selector is none.
+        ValueError: a selector is not valid.
     """
     require_session(session, "pending")
     require_known(selection, PodSelection, "pending")

@@ -1,4 +1,4 @@
-"""`kwhatif.resize`: what becomes of a pod that is resized in place, as a library."""
+"""`kwhatif.resize`: what happens to a pod that is resized in place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def resize(
         options: how long things take, see `Times`.
 
     Raises:
-        InputError: there is no such pod or container, or an amount is none.
+        InputError: there is no such pod or container, or an amount is not valid.
     """
     require_session(session, "resize")
     require_no_autoscaler(session, "resize")

@@ -1,4 +1,4 @@
-"""Who plays many scenarios: processes, or a Dask cluster; and the file that keeps what they have found."""
+"""Which processes play many scenarios, on this machine or a Dask cluster; and the file that keeps their results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def runner(
     progress: Callable[[int, int], None] | None,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Callable[[Player[S, Outcome], Sequence[S]], Iterator[Outcome]]:
-    """Play them as the options say, but those that are in the file of `resume`.
+    """Play the scenarios as the options say, except those that the file of `resume` has.
 
     Args:
-        options: who plays.
-        kind: what comes of each.
+        options: which processes play.
+        kind: the type of a result.
         progress: is called with how many scenarios are done, of how many.
-        goes_on: whether there is still time; asked after each scenario, and while it is played.
+        goes_on: whether there is still time; called after each scenario, and during it.
 
     Raises:
         InputError: the options contradict each other.

@@ -1,4 +1,4 @@
-"""Which scheduler is asked: what the user says of it, read as far as it can be without the cluster."""
+"""Which scheduler is asked: the user's options, read as far as possible without the cluster."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class RequestedScheduler(NamedTuple):
-    """What the user says of the scheduler, read as far as it can be without the cluster."""
+    """The user's options about the scheduler, read as far as possible without the cluster."""
 
     release: ReleaseOptions
     #: None: the default configuration.
     config: SchedulerConfig | None
-    #: Where to keep what extenders are to be sent.
+    #: The JSON that extenders are sent is kept here.
     originals: SessionOriginals | None
     #: Whether groups of pods of other schedulers are judged as gangs.
     treats_as_gangs: bool = False
-    #: Custom kinds of which pods are made.
+    #: Custom kinds that make pods.
     kinds: KnownKinds = KnownKinds()
 
     def scheduler(self, release: Release) -> ConfiguredScheduler | None:
@@ -45,7 +45,7 @@ class RequestedScheduler(NamedTuple):
 
 
 def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
-    """With foreign groups as gangs that is a release that knows gangs, with its gate on."""
+    """If foreign groups count as gangs, it is a release that knows gangs, with its gate on."""
     version, gates = options.get("kubernetes_version"), options.get("feature_gates")
     if not options.get("treat_as_gang"):
         return ReleaseOptions(version, gates)
@@ -59,7 +59,7 @@ def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
 
 
 def known_kinds(file: PathLike | None) -> KnownKinds:
-    """The custom kinds of which pods are made: those of a file, and the built-in ones.
+    """The custom kinds that make pods: those of a file, and the built-in ones.
 
     Raises:
         InputError: with everything that is wrong with it.
@@ -68,7 +68,7 @@ def known_kinds(file: PathLike | None) -> KnownKinds:
 
 
 def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
-    """The configuration is read, and the release looked at.
+    """Read the configuration, and look at the release.
 
     Raises:
         InputError: with everything that is wrong with them.

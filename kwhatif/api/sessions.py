@@ -43,9 +43,9 @@ def load(
     Args:
         sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: hears how far each file is, in bytes and objects.
-        now: the moment to compare the age of the dump with, instead of now; with `at`, instead of that.
-        at: the moment of a recording that is asked for; without it, its last one.
+        progress: is called with how far each file is, in bytes and objects.
+        now: the moment that the age of the dump counts to, instead of now or of `at`.
+        at: a moment of a recording; without it, its last one.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
@@ -100,7 +100,7 @@ def load_live(
         context: else kubeconfig's current one.
         as_user: whom to impersonate, with `as_groups`.
         as_groups: groups of `as_user`.
-        request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
+        request_timeout: how long one request may take, such as "30s"; "0" for no limit.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is called with how far each list is.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
@@ -144,7 +144,7 @@ def admitted(collected: Collected, progress: Progress | None, *, strict: bool) -
 
 
 def require_complete(loaded: LoadedCluster) -> None:
-    """What `strict` asks for.
+    """Check that nothing is missing, for `strict`.
 
     Raises:
         InputError: information is missing in a dump.
@@ -177,7 +177,7 @@ def _session(
 
 
 class FollowedScheduler(NamedTuple):
-    """The scheduler that a cluster has, as far as it is known, and what is to be said about that."""
+    """The scheduler of a cluster, as far as it is known, and caveats about it."""
 
     source: RequestedScheduler
     profiles: Mapping[str, Profile]
@@ -203,7 +203,7 @@ class FollowedScheduler(NamedTuple):
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
-    """The scheduler of the cluster's release; the cluster is of that release from now on."""
+    """The scheduler of the cluster's release; from now on the cluster counts as of that release."""
     asked = release_of(collected.cluster, collected, source)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
@@ -231,7 +231,8 @@ def edited(
 ) -> Session:
     """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
 
-    Without reactions: evicted and deleted pods are not replaced, nothing is scheduled. `cluster` is not changed.
+    There are no reactions: evicted and deleted pods are not replaced, and nothing is scheduled. `cluster` is not
+    changed.
 
     Args:
         session: the cluster.

@@ -1,4 +1,4 @@
-"""`kwhatif.simulate`: what follows, as a library."""
+"""`kwhatif.simulate`: what follows."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def simulate(
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SimulationOptions],
 ) -> Report:
-    """What follows if this is applied, and these things are done, until nothing happens any more.
+    """What follows if this is applied and these edits are made, until nothing happens any more?
 
     Args:
         session: the cluster.
-        manifests: what is applied first, all at once.
+        manifests: objects to apply first, all at once.
         then: edits to make, each once the cluster has settled; see `docs/edits.md`.
         scenario: a file with steps and parameters: they come after the manifests, and before `then`.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
@@ -57,7 +57,7 @@ def simulate(
 
     Raises:
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
-        ValueError: a duration is none, or `runs` is negative.
+        ValueError: a duration is not valid, or `runs` is negative.
     """
     require_session(session, "simulate")
     require_known(options, SimulationOptions, "simulate")
@@ -87,7 +87,7 @@ def simulate(
 
 
 def parameters_of(options: Mapping[str, object]) -> Parameters:
-    """How long things take, by those of the options that say so.
+    """How long things take, from the options that say so.
 
     Raises:
         InputError: one is not a duration.
@@ -97,7 +97,7 @@ def parameters_of(options: Mapping[str, object]) -> Parameters:
 
 
 def seconds_of(name: str, text: str) -> float | None:
-    """The seconds of a parameter such as "30s"; None where its text leaves them to the pods ("grace", "probe").
+    """The seconds of a parameter such as "30s"; None for values that leave it to the pods ("grace", "probe").
 
     Raises:
         InputError: it is neither.
@@ -111,7 +111,7 @@ def seconds_of(name: str, text: str) -> float | None:
 def _applied(
     session: Session, names: Sequence[str], namespace: str, validation: str
 ) -> tuple[list[SourcedEdit], Sequence[Caveat]]:
-    """The steps that apply the manifests, and what is to be said about these."""
+    """The steps that apply the manifests, and caveats about them."""
     read = read_manifest_set(
         names,
         stdin=standard_input(),

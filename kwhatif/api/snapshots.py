@@ -1,4 +1,4 @@
-"""Snapshots as a library: save a cluster to a file, and describe one."""
+"""`kwhatif.save_snapshot` and `kwhatif.describe`: save a cluster to a file, and describe one."""
 
 from __future__ import annotations
 
@@ -40,16 +40,15 @@ def save_snapshot(  # noqa: PLR0913 - by name, but for the first
     """Save what scheduling reads of a cluster; loading it gives the same reports. Returns the number of objects.
 
     Args:
-        file: ends in .json or .yaml, and perhaps .gz or .zst. It is replaced when all is written, or not at all.
+        file: ends in .json or .yaml, and perhaps .gz or .zst. It is only replaced once everything is written.
         paths: dumps; without any, the live cluster is read.
-        images: keep which images nodes have, and containers want (ImageLocality scores by them).
-        anonymize: give everything that has a name another one; decisions stay the same.
+        images: keep the images of nodes and containers (ImageLocality scores by them).
+        anonymize: rename everything; decisions stay the same.
         strict: fail where information is missing.
-        taken_at: the moment to note for a live cluster, instead of now, and for dumps that do not show when they were
-            taken; without it, their snapshot does not show it, either.
-        at: the moment of a recording that is asked for; without it, its last one.
-        progress: hears how far each list is.
-        workload_kinds: a file of custom kinds, of which the resources are kept, too (see `docs/custom-kinds.md`).
+        taken_at: when the cluster was like this: for a live cluster instead of now, and for dumps that do not show it.
+        at: a moment of a recording; without it, its last one.
+        progress: is called with how far each list is.
+        workload_kinds: a file of custom kinds, whose resources are kept as well (see `docs/custom-kinds.md`).
         live: which cluster, see `kwhatif.load_live`.
 
     Raises:
@@ -82,7 +81,7 @@ def save_cluster(  # noqa: PLR0913 - as there
     workload_kinds: PathLike | None = None,
     **live: Unpack[LiveArguments],
 ) -> Saved:
-    """As `save_snapshot`; returns what was saved, and what was kept of an anonymized one."""
+    """As `save_snapshot`; returns what was saved, and the texts that an anonymized snapshot keeps."""
     collected = _collect(paths, at, progress, live, known_kinds(workload_kinds))
     if strict:
         require_complete(collected.fork().admitted())
@@ -106,10 +105,10 @@ def describe(
     workload_kinds: PathLike | None = None,
     **live: Unpack[LiveArguments],
 ) -> Inventory:
-    """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
+    """What dumps, or the live cluster, contain, and what is missing for good answers.
 
-    `at` is the moment of a recording that is asked for; without it, its last one. A cluster that is loaded already can
-    be given in place of dumps. `workload_kinds` is a file of custom kinds.
+    `at` is a moment of a recording; without it, its last one. Instead of dumps, a cluster that is already loaded can be
+    given. `workload_kinds` is a file of custom kinds.
 
     Raises:
         InputError: with every problem of the input.

@@ -1,4 +1,4 @@
-"""`kwhatif.threats` and `kwhatif.who_fits`: who could evict pods, and which pods a node takes, as a library."""
+"""`kwhatif.threats` and `kwhatif.who_fits`: who could evict pods, and which pods a node takes."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def threats(
     now: datetime | None = None,
     **options: Unpack[ThreatsArguments],
 ) -> Report:
-    """Who could evict these pods, what protects them, and what would?
+    """What could evict these pods, what protects them, and what would protect them?
 
     Args:
         session: the cluster; it stays as it is.
-        subject: "pod/shop/web-0", a workload, "node/a1", or "priorityclass/high": all its running pods. Without one,
-            those that `selector` and `field_selector` choose.
+        subject: "pod/shop/web-0", a workload, "node/a1", or "priorityclass/high": all its running pods. Without a
+            subject, `selector` and `field_selector` choose pods.
         namespace: where the subject is, if it names no namespace; of a selector, "" means all.
         policy: a DeschedulerPolicy that runs once; see `kwhatif.Source`.
         progress: is called with how many nodes' losses and drains are done, of how many.
         now: what a live cluster's ages count to, instead of now.
-        options: what is asked, how long things take, and who plays it, see `ThreatsArguments`.
+        options: what is asked, how long things take, and which processes play it, see `ThreatsArguments`.
 
     Raises:
-        InputError: there is no such object, none of its pods is on a node, or a kind of threat is none.
-        ValueError: a duration or a selector is none.
+        InputError: there is no such object, none of its pods is on a node, or there is no such kind of threat.
+        ValueError: a duration or a selector is not valid.
         TypeError: there is neither a subject nor a selector, or both.
     """
     require_session(session, "threats")
@@ -87,7 +87,7 @@ def who_fits(session: Session, node: str, *, namespace: str | None = None, **sel
 
     Raises:
         InputError: there is no such node, or no such namespace.
-        ValueError: a selector is none.
+        ValueError: a selector is not valid.
     """
     require_session(session, "who_fits")
     require_no_autoscaler(session, "who_fits")

@@ -26,10 +26,10 @@ def complete_for_kubectl() -> None:
 
 
 def console() -> NoReturn:
-    """`main` as a process of its own: it ends at once, without giving back a gigabyte object by object."""
+    """`main` as a process of its own: it exits at once, without freeing a gigabyte object by object."""
     usual = signal.getsignal(signal.SIGINT)
     is_interruptible = usual is signal.default_int_handler
-    if is_interruptible:  # nothing is begun yet, and an import that is interrupted ends in a traceback
+    if is_interruptible:  # nothing has begun yet, and an interrupted import would end in a traceback
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from kwhatif.cli.app import console as run
 

@@ -16,7 +16,7 @@ from kwhatif.cli.run import Style, answer, parse_conditions, print_data
 
 
 class For(Enum):
-    """For whom else advice is written."""
+    """Formats of advice for other programs."""
 
     GATE = "gate"
 
@@ -24,12 +24,14 @@ class For(Enum):
 ForOption = Annotated[
     For | None,
     typer.Option(
-        "--for", metavar="gate", help="Print what the gate's Markdown says under failing workloads: the smallest fix."
+        "--for",
+        metavar="gate",
+        help="Print only the smallest fix for each failing workload, in the Markdown of the gate.",
     ),
 ]
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="The most pieces of advice for each workload.")]
 Workloads = Annotated[
-    int, typer.Option("--workloads", metavar="N", min=1, help="The number of workloads that do not fit to advise.")
+    int, typer.Option("--workloads", metavar="N", min=1, help="The number of failing workloads that get advice.")
 ]
 
 
@@ -51,7 +53,7 @@ def advise(
 ) -> None:
     """What are the smallest changes after which this fits, in the manifest, in the cluster, or by waiting?
 
-    Each was tried: the same question is asked again with the changes made.
+    Each change was tried: the question was asked again with it.
 
     \b
     Examples:

@@ -45,7 +45,7 @@ from kwhatif.cli.watch import app as watch
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 
-#: As it is before plugins of one's own get something else in its place.
+#: The original, before custom plugins replace it.
 _end = os._exit
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help as kubectl's, and in half the time
+    rich_markup_mode=None,  # plain help like kubectl's, in half the time
 )
 for command in (
     schedule,
@@ -111,19 +111,19 @@ def main() -> None:
 
 
 def console() -> NoReturn:
-    """`main` as a process of its own: it ends at once, without giving back a gigabyte object by object."""
+    """`main` as a process of its own: it exits at once, without freeing a gigabyte object by object."""
     adapt_streams()
     end_with_the_answer()
     code = _run()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed, or the reader is gone
+        with suppress(OSError, ValueError):  # closed, or its reader has ended
             stream.flush()
     _end(code)
 
 
 @cache
 def commands() -> Callable[..., int | None]:
-    """All commands. To build them takes Typer longer than most answers: who asks twice in a process pays once."""
+    """All commands. Building them takes Typer longer than most answers: a process does it once."""
     return get_command(app)
 
 
@@ -155,7 +155,7 @@ def _run() -> int:
 
 
 def _stop_printing() -> ExitCode:
-    """What is left is printed nowhere. The code is that of a program which the signal of a closed pipe ends.
+    """Drop the rest of the output. The code is that of a program which the signal of a closed pipe ends.
 
     It is neither a "yes" nor a "no": in `kwhatif gate … | head -1` nothing says whether the answer has come through.
     """

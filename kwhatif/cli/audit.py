@@ -41,7 +41,7 @@ class AuditOutput(Enum):
 
 FailOn = Annotated[
     str,
-    fail_on("high", "medium", "low", "unjudged", besides=" A level means that one and all that are worse."),
+    fail_on("high", "medium", "low", "unjudged", besides=" A level includes all that are worse."),
 ]
 
 
@@ -62,7 +62,8 @@ def audit(
 ) -> None:
     """What in this cluster will hurt, the worst first, each proven by playing it?
 
-    Every node and zone is lost, every node is drained, every workload restarted, scaled to its maximum and by one more.
+    Tries the loss of every node and zone, the drain of every node, and for every workload a restart, one more pod, and
+    its maximum.
 
     \b
     Examples:
@@ -74,7 +75,7 @@ def audit(
 
     namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    seconds(options.get("budget", "0"), "--budget")  # refuse what is none before anything is read
+    seconds(options.get("budget", "0"), "--budget")  # refuse what does not exist before anything is read
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         with counting_progress("what-ifs") as advance:

@@ -29,7 +29,7 @@ Explain = Annotated[
     typer.Option(
         "--explain",
         metavar="node/NAME",
-        help="Say in one line whether this node goes, and why not.",
+        help="Say in one line whether this node is removed, and if not, why.",
         autocompletion=complete_node,
     ),
 ]
@@ -40,7 +40,7 @@ Rounds = Annotated[
         metavar="N",
         min=1,
         max=100,
-        help="How many times it looks, unless it adds nothing.",
+        help="How many rounds to run, unless one adds nothing.",
     ),
 ]
 OfAutoscale = Annotated[str, fail_on("refused", "added")]
@@ -61,9 +61,9 @@ def autoscale(
     fail_on: OfAutoscale = "refused",
     printing: Printing,
 ) -> None:
-    """Which nodes would the autoscaler add for pods that find no room, and for which of them can it do nothing?
+    """Which nodes would the autoscaler add for pods that find no room, and which pods can it not help?
 
-    For those that wait in the cluster, and those of the manifests once they are applied.
+    Asks for the pending pods of the cluster, and the pods of the manifests once they are applied.
 
     \b
     Examples:

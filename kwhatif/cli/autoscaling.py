@@ -1,4 +1,4 @@
-"""Options about an autoscaler of nodes, each declared once; `autoscale` and `consolidate` have others besides."""
+"""Options about an autoscaler of nodes, each declared once; `autoscale` and `consolidate` have more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Autoscaler(Enum):
-    """Whose rules are followed."""
+    """The autoscaler whose rules are followed."""
 
     AUTO = "auto"
     CLUSTER_AUTOSCALER = "cluster-autoscaler"
@@ -26,7 +26,7 @@ class Autoscaler(Enum):
 
 
 class Growing(Enum):
-    """Whether nodes come, and by whose rules."""
+    """Whether nodes are added, and by which autoscaler."""
 
     OFF = "off"
     AUTO = "auto"
@@ -37,7 +37,9 @@ class Growing(Enum):
 WhichAutoscaler = Annotated[
     Autoscaler,
     typer.Option(
-        "--autoscaler", metavar="NAME", help=f"Whose rules: {one_of(Autoscaler)}. auto: of the one that is seen there."
+        "--autoscaler",
+        metavar="NAME",
+        help=f"The autoscaler: {one_of(Autoscaler)}. auto: the one that the cluster shows.",
     ),
 ]
 WhetherGrowing = Annotated[
@@ -45,7 +47,7 @@ WhetherGrowing = Annotated[
     typer.Option(
         "--autoscaler",
         metavar="NAME",
-        help=f"Go on with the nodes that it adds for what finds no room: {one_of(Growing)}.",
+        help=f"Let this autoscaler add nodes for pods that find no room: {one_of(Growing)}.",
         rich_help_panel=AUTOSCALER,
     ),
 ]
@@ -54,7 +56,7 @@ NodeGroupsFile = Annotated[
     typer.Option(
         "--node-groups",
         metavar="FILE",
-        help="The Cluster Autoscaler's node groups and flags, or -. Without it, the groups that labels of nodes show.",
+        help="The Cluster Autoscaler's node groups and flags, or -. Default: the groups that labels of nodes show.",
         rich_help_panel=AUTOSCALER,
     ),
 ]
@@ -63,7 +65,7 @@ InstanceTypesFile = Annotated[
     typer.Option(
         "--instance-types",
         metavar="FILE",
-        help="The instance types that Karpenter chooses from, or -. Without it, those that run in the cluster.",
+        help="The instance types that Karpenter chooses from, or -. Default: those of the cluster's nodes.",
         rich_help_panel=AUTOSCALER,
     ),
 ]
@@ -72,7 +74,7 @@ NodeStartup = Annotated[
     typer.Option(
         "--node-startup",
         metavar="DURATION",
-        help="How long a node takes from being asked for until it is ready.",
+        help="How long a new node takes to become ready.",
         rich_help_panel=AUTOSCALER,
     ),
 ]
@@ -80,7 +82,7 @@ NodeStartup = Annotated[
 
 @dataclass(frozen=True)
 class Scaling:
-    """The autoscaler that is meant, and what it knows besides the cluster."""
+    """The autoscaler, and its settings that are not in the cluster."""
 
     autoscaler: WhichAutoscaler = Autoscaler.AUTO
     node_groups: NodeGroupsFile = None
@@ -88,7 +90,7 @@ class Scaling:
     at: AgesAt = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant together.
+        """Refuse options that contradict each other.
 
         Raises:
             BadParameter: in words for the user.
@@ -102,7 +104,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Growth:
-    """The autoscaler that adds nodes for what finds no room, if any."""
+    """The autoscaler that adds nodes for pods that find no room, if any."""
 
     autoscaler: WhetherGrowing = Growing.OFF
     node_groups: NodeGroupsFile = None
@@ -111,7 +113,7 @@ class Growth:
     node_startup: NodeStartup = "90s"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant together.
+        """Refuse options that contradict each other.
 
         Raises:
             BadParameter: in words for the user.
@@ -125,11 +127,11 @@ class Growth:
 
     @property
     def is_asked(self) -> bool:
-        """Whether nodes may come."""
+        """Whether nodes may be added."""
         return self.autoscaler is not Growing.OFF
 
     def refuse(self, option: str, given: object) -> None:
-        """Refuse an option that cannot be meant together with nodes that come.
+        """Refuse an option that contradicts new nodes.
 
         Raises:
             BadParameter: it is given.

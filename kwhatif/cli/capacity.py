@@ -19,7 +19,7 @@ Counted = Annotated[
     typer.Argument(
         metavar="[MANIFEST]...",
         help="What to count: files, or workloads of the cluster as in like deploy/NAMESPACE/NAME."
-        " Of several, a set has one pod of each; 2*FILE: two. Without any, the most common kinds of pods.",
+        " With several, a set has one pod of each; 2*FILE: two. Default: the most common kinds of pods.",
         autocompletion=complete_object,
     ),
 ]
@@ -30,7 +30,7 @@ Max = Annotated[
         metavar="N",
         min=1,
         max=100_000,
-        help="Count at most N: 10000; with --autoscaler 1000; without MANIFEST, 1000 of a kind.",
+        help="Count at most N. Default: 10000; with --autoscaler 1000; without MANIFEST, 1000 of each kind.",
     ),
 ]
 Target = Annotated[
@@ -40,14 +40,14 @@ Target = Annotated[
     ),
 ]
 WithPreemption = Annotated[
-    bool, typer.Option("--with-preemption", help="Also count those that fit by evicting others, and say whom.")
+    bool, typer.Option("--with-preemption", help="Also count pods that fit by evicting others, and say which.")
 ]
 AddNodesLike = Annotated[
     str | None,
     typer.Option(
         "--add-nodes-like",
         metavar="NODE",
-        help="Find how many nodes like this one the target, 10,000 at most, needs.",
+        help="Find how many nodes like this one it takes to reach the target (10,000 at most).",
         autocompletion=complete_node,
     ),
 ]
@@ -55,7 +55,7 @@ Peak = Annotated[
     bool,
     typer.Option(
         "--peak",
-        help="Count beside the peak: first each workload gets the most pods that its HorizontalPodAutoscaler allows.",
+        help="Count at the peak: first scale each workload to the maximum of its HorizontalPodAutoscaler.",
     ),
 ]
 FailOn = Annotated[
@@ -65,7 +65,7 @@ FailOn = Annotated[
 
 
 def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
-    """All that is to be counted; `like` before a name says no more than the name itself."""
+    """Everything to count; `like` before a name means nothing more than the name itself."""
     given = list(manifests or ())
     words = [
         word for place, word in enumerate(given) if word != "like" or "/" not in "".join(given[place + 1 : place + 2])

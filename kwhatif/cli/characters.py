@@ -1,4 +1,4 @@
-"""Output in the encoding of the terminal or pipe: what it cannot hold is written in plain characters."""
+"""Output in the encoding of the terminal or pipe: characters that it does not have are replaced by plain ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The name under which Python knows `_replace`.
 HANDLER = "kwhatif"
-#: Characters of our own -> what stands for them. Lines keep their width, so that tables stay straight.
+#: Characters that kwhatif prints -> their replacements. Lines keep their width, so that tables stay straight.
 _PLAIN = {
     "✔": "ok",
     "✘": "x",
@@ -53,9 +53,9 @@ _PLAIN = {
 
 
 def adapt_streams() -> None:
-    """From here on nothing that is printed can fail for its characters."""
+    """From here on nothing that is printed can fail because of its characters."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed (`>&-`): the exit code is all that is asked for
+        if getattr(sys, name) is None:  # it was closed (`>&-`): only the exit code is wanted
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         # The user's choice of "ignore" or "replace" is kept.
@@ -64,7 +64,7 @@ def adapt_streams() -> None:
 
 
 def encoding_of_output() -> str:
-    """What standard output is encoded in; "utf-8" where nothing is."""
+    """The encoding of standard output; "utf-8" if there is no output."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
@@ -74,7 +74,7 @@ def is_unicode(encoding: str) -> bool:
 
 
 def plain(text: str, encoding: str) -> str:
-    """The text with what cannot be encoded replaced."""
+    """The text with characters replaced that cannot be encoded."""
     return text.encode(encoding, HANDLER).decode(encoding)
 
 
@@ -89,7 +89,7 @@ def referenced(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""YAML in which everything that is not ASCII stands in quotes, as `\uXXXX`: the same data in every encoding."""
+    r"""YAML in which everything that is not ASCII is in quotes, as `\uXXXX`: the same data in every encoding."""
     if text.isascii():
         return text
     import yaml
@@ -97,7 +97,7 @@ def quoted(text: str) -> str:
     return yaml.safe_dump(yaml.safe_load(text), sort_keys=False, width=120)
 
 
-#: Formats that have a notation of their own for any character.
+#: Formats that have their own notation for any character.
 NOTATIONS: dict[str, Callable[[str], str]] = {
     "json": escaped,
     "yaml": quoted,
@@ -108,7 +108,7 @@ NOTATIONS: dict[str, Callable[[str], str]] = {
 
 
 def spelled(part: RenderableType, encoding: str) -> RenderableType:
-    """What is to be printed, in characters of the encoding; before it is laid out, as replacements may be wider."""
+    """The text in characters of the encoding; call it before the layout, as replacements may be wider."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""The cluster and the scheduler that options name, and the reading of them."""
+"""The cluster and the scheduler that options name, and how they are read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ClusterSource:
     verbose: Verbose = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant together.
+        """Refuse options that contradict each other.
 
         Raises:
             BadParameter: in words for the user.
@@ -79,9 +79,9 @@ class ClusterSource:
             raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
 
     def moment(self, paths: Sequence[str], *, dates: bool = False) -> datetime | None:
-        """The moment of a recording that is asked for, where these are the dumps; None: the last one.
+        """The moment of a recording, if these are the dumps; None: the last one.
 
-        `dates`: whether the command has another use for `--at`, which then need not be about a recording.
+        `dates`: whether the command also uses `--at` without a recording.
 
         Raises:
             BadParameter: it is not a time, or there is no dump.
@@ -94,12 +94,12 @@ class ClusterSource:
 
     @cached_property
     def stages(self) -> Stages:
-        """What `-v` prints on the way."""
+        """What `-v` prints in between."""
         return Stages(verbose=self.verbose)
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
-        """Who is called with how far the reading is."""
+        """The function that is called with the progress of reading."""
         if self.stages.verbose:
             yield self.stages.advance
             return
@@ -107,7 +107,7 @@ class ClusterSource:
             yield advance
 
     def live(self) -> LiveArguments:
-        """What the library needs to know about a live cluster."""
+        """The arguments of the library about a live cluster."""
         return {
             "kubeconfig": self.kubeconfig,
             "context": self.context,
@@ -129,7 +129,7 @@ class SchedulerSource:
     compare: Compare = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant together.
+        """Refuse options that contradict each other.
 
         Raises:
             BadParameter: in words for the user.
@@ -144,7 +144,7 @@ class SchedulerSource:
 
     @property
     def changes(self) -> list[str]:
-        """The edits as text: those of `--if`, and that of `--requests`, which is made last."""
+        """The edits as text: those of `--if`, then that of `--requests`."""
         sources = " ".join(map(shlex.quote, self.requests or ()))
         return [*(self.if_ or ()), *([f"requests from {sources}"] if sources else [])]
 
@@ -161,12 +161,12 @@ class SchedulerSource:
         namespace: str | None = None,
         dates: bool = False,
     ) -> Session:
-        """Read it, and make the edits; `lenient` for commands that have their own answer to missing information.
+        """Read it, and make the edits; `lenient` for commands that handle missing information themselves.
 
-        `namespace` is that of objects which edits name without one; `dates`: see `ClusterSource.moment`.
+        `namespace` is for objects that edits name without one; `dates`: see `ClusterSource.moment`.
 
         Raises:
-            UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
+            UsageError: the cluster and a manifest are swapped.
             InputError: an edit is wrong.
         """
         watcher = WATCHER.get()
@@ -182,7 +182,7 @@ class SchedulerSource:
         return self.edited(session, namespace)
 
     def edited(self, session: Session, namespace: str | None = None) -> Session:
-        """The cluster after the edits, if there are any; `namespace` is that of objects that these name without one.
+        """The cluster after the edits, if any; `namespace` is for objects that they name without one.
 
         Raises:
             InputError: an edit is wrong.
@@ -203,7 +203,7 @@ class SchedulerSource:
         dates: bool = False,
         growth: Growth | None = None,
     ) -> Answers:
-        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well.
+        """Read the cluster, and ask about these manifests; with `--compare` also without the edits.
 
         `growth`: the autoscaler that adds nodes; `dates`: see `ClusterSource.moment`.
         """
@@ -217,10 +217,10 @@ class SchedulerSource:
         return Answers(question(session, again), before, session)
 
     def watch(self) -> LiveCluster:
-        """The live cluster, to be asked again and again; it is read when it is entered.
+        """The live cluster, for questions again and again; entering it reads the cluster.
 
         Raises:
-            BadParameter: what is named cannot be watched.
+            BadParameter: the options name something that cannot be watched.
         """
         from kwhatif.api.live import watch
 

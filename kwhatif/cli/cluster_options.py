@@ -46,18 +46,18 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="Of a recording (--from): what the cluster was like then: 2026-01-31T14:05Z, or 90m for 90 minutes ago.",
+        help="The moment of a recording (--from): 2026-01-31T14:05Z, or 90m for 90 minutes ago. Default: its last one.",
         rich_help_panel=CLUSTER,
     ),
 ]
-#: Of commands that need it also without a recording.
+#: For commands that need it also without a recording.
 AgesAt = Annotated[
     str | None,
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, and of a recording the one that is read, such as 2026-01-31T12:00:00Z."
-        " Without it, when the dump was taken.",
+        help="The moment that ages count to, and the moment of a recording, such as 2026-01-31T12:00:00Z."
+        " Default: when the dump was taken.",
         rich_help_panel=CLUSTER,
     ),
 ]
@@ -95,7 +95,7 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Fail if information about the cluster is missing; else that is a caveat.",
+        help="Fail if information about the cluster is missing, instead of a caveat.",
         rich_help_panel=CLUSTER,
     ),
 ]

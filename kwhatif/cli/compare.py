@@ -1,4 +1,4 @@
-"""`kwhatif compare`: what is different between two clusters, and which answers because of it?"""
+"""`kwhatif compare`: what is different between two clusters, and which answers differ because of it?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
 
-#: What stands for the live cluster in place of a dump.
+#: The word for the live cluster in place of a dump.
 _LIVE = "live"
 #: Commands that can be a question: they have one answer about a cluster.
 QUESTIONS = ("schedule", "preempt", "queue", "capacity", "simulate", "drain", "outage", "deschedule", "gate")
@@ -77,7 +77,7 @@ def compare(
     fail_on: Annotated[str, fail_on("answers", "changes")] = "answers",
     printing: Printing,
 ) -> None:
-    """What is different between two clusters, and which answers because of which changes?
+    """What is different between two clusters, and which answers differ because of which changes?
 
     For each answer that differs: the smallest set of changes that makes the difference, found and proven by asking.
 
@@ -123,7 +123,7 @@ def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:
     """The two clusters.
 
     Raises:
-        InputError: with what is wrong with each.
+        InputError: with the problems of each.
     """
     found: list[Session] = []
     problems: list[Problem] = []
@@ -159,7 +159,7 @@ def _pair(given: Sequence[str] | None, option: str) -> tuple[str | None, str | N
 
 
 def _question(text: str, commands: Any) -> Callable[[Session], Report]:
-    """Asks the command, as it is typed, about a cluster; `commands`: all that there are, as Typer makes them.
+    """Asks the command, as it is typed, about a cluster; `commands`: all commands, as Typer builds them.
 
     Raises:
         BadParameter: it is not such a command.

@@ -1,4 +1,4 @@
-"""`kwhatif deschedule`: whom does a descheduler policy evict, and where do the replacements land?"""
+"""`kwhatif deschedule`: which pods does a descheduler policy evict, and where do the replacements land?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Strategy = Annotated[
 ]
 Rounds = Annotated[
     int,
-    typer.Option("--rounds", metavar="N", min=1, max=100, help="How many times to run it, unless it settles before."),
+    typer.Option("--rounds", metavar="N", min=1, max=100, help="How many cycles to run, unless one evicts nothing."),
 ]
 FailOn = Annotated[str, fail_on("evictions", "pending", "useless", "endless")]
 
@@ -51,7 +51,7 @@ def deschedule(
     fail_on: FailOn = "pending,endless",
     printing: Printing,
 ) -> None:
-    """Whom does a descheduler with this policy evict, why, and where do the replacements land?
+    """Which pods does a descheduler with this policy evict, why, and where do the replacements land?
 
     \b
     Examples:

@@ -33,16 +33,16 @@ def drain(
     cluster: SchedulerSource,
     growth: Growth,
     nodes: Nodes = None,
-    each: Annotated[bool, typer.Option("--each", help="Each of the nodes alone: which can be drained?")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Drain each of the nodes alone: which can be drained?")] = False,
     options: DrainArguments,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
     printing: Printing,
 ) -> None:
-    """Can these nodes be drained? In which waves, what blocks, and where do the pods land?
+    """Can these nodes be drained? In which waves, what blocks the drain, and where do the pods land?
 
-    What `kubectl drain` would do, with its flags and its refusals. Nothing is drained.
+    The answer is what `kubectl drain` would do, with its flags and its errors. Nothing is drained.
 
     \b
     Examples:

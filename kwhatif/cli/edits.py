@@ -1,4 +1,4 @@
-"""Options that say how the cluster would be different, and their completion."""
+"""Options with edits of the cluster, and their completion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ABOUT_NODES = ("cordon", "uncordon", "taint")
 
 
 def complete_edit(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Verbs; after those that are about nodes, the names of nodes of the dump that `--from` names."""
+    """Verbs; after verbs for nodes, the names of nodes of the dump that `--from` names."""
     from kwhatif.edits.verbs import VERBS
 
     head, blank, last = incomplete.rpartition(" ")
@@ -35,7 +35,7 @@ If = Annotated[
     typer.Option(
         "--if",
         metavar="EDIT",
-        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
+        help="Edit the cluster first: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
         rich_help_panel=EDITS,
         autocompletion=complete_edit,
     ),

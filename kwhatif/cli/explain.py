@@ -10,12 +10,12 @@ import typer
 
 from kwhatif.cli.usage import UsageError
 
-#: As wide as reports are read best; a narrower terminal has shorter lines.
+#: The width that is easiest to read; in a narrower terminal, lines are shorter.
 _MOST_COLUMNS = 100
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Terms as one word of a shell, in which a hyphen stands for a space."""
+    """Terms as one word of a shell, with hyphens for spaces."""
     from kwhatif.words.terms import TERMS, summary
 
     if ctx.params.get("words"):
@@ -23,7 +23,9 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     names = {name.replace(" ", "-"): term for name, term in TERMS.items()}
     start = incomplete.lower()
     found = {name: summary(term) for name, term in names.items() if name.lower().startswith(start)}
-    return [(incomplete + name[len(start) :], text) for name, text in found.items()]  # a shell heeds case
+    return [
+        (incomplete + name[len(start) :], text) for name, text in found.items()
+    ]  # a shell distinguishes upper and lower case
 
 
 def explain(

@@ -1,4 +1,4 @@
-"""What went wrong, in lines for the user, and the exit code that it deserves."""
+"""Errors as lines for the user, and their exit codes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 from kwhatif.errors import ExitCode, InputError, KwhatifError
 from kwhatif.render.safe import safe, shortened
 
-#: How many problems are listed before the rest is only counted.
+#: How many problems are listed; the rest is only counted.
 MAX_PROBLEMS = 20
-#: So much of a text that is taken for a path is quoted.
+#: Of a text that was given as a path, only the first characters are quoted.
 _MAX_QUOTED = 60
 
 
 class Failure(NamedTuple):
-    """A failure as it is said; whatever it quotes from the input is inert."""
+    """A failure as text; whatever it quotes from the input is inert."""
 
     code: ExitCode
     lines: tuple[str, ...]
 
 
 def explained(failure: Exception) -> Failure:
-    """What to say of an exception that ended a command, whatever it is."""
+    """The message and exit code for any exception that ended a command."""
     from kwhatif.sources.manifests.given import NotAPath
 
     match failure:

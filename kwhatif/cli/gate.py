@@ -47,8 +47,8 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="The policy: what is allowed. Without it, kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
-        " repository; without these, the default policy.",
+        help="The policy: what is allowed. Default: kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
+        " repository; without these, the built-in policy.",
     ),
 ]
 Rollouts = Annotated[
@@ -56,8 +56,8 @@ Rollouts = Annotated[
     typer.Option(
         "--rollout",
         metavar="HOW",
-        help="How to judge updates: to their end, step by step (end), by their end state only (final), or while old"
-        " pods are still there (surge).",
+        help="How to judge updates: step by step until they complete (end), by their end state only (final), or while"
+        " old pods are still there (surge).",
     ),
 ]
 GateOutputOption = Annotated[
@@ -92,7 +92,7 @@ def gate(
     fixes: Fixes = 3,
     printing: Printing,
 ) -> None:
-    """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
+    """If this is applied, do all pods get a node, which pods are evicted, which budgets break, and is that allowed?
 
     \b
     Examples:
@@ -129,7 +129,7 @@ def gate(
 
 
 def _code(report: Report) -> ExitCode:
-    """Broken manifests come first: what they would say is not known. Then the policy decides."""
+    """Broken manifests come first, as their effect is not known. Then the policy decides."""
     if report.problems or report.policy is None or report.policy.verdict != "fail":
         return ExitCode.OK
     return ExitCode.ANSWERED_NO

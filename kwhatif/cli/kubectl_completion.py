@@ -1,7 +1,7 @@
 """Completion of `kubectl whatif`: kubectl 1.26 and later runs `kubectl_complete-whatif` (cobra's protocol).
 
-The arguments are the words behind `kubectl whatif`, the last of which is to be completed. On standard output come the
-candidates, one a line, perhaps with a description behind a tab; then a line with what the shell is to do.
+The arguments are the words after `kubectl whatif`; the last one is to be completed. It prints the candidates, one per
+line, perhaps with a description after a tab; then a line that says what the shell must do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from kwhatif.cli.app import commands
 
-#: Cobra's `ShellCompDirective`: the shell completes names of files, or does not.
+#: Cobra's `ShellCompDirective`: whether the shell completes names of files.
 _DEFAULT, _NO_FILES = 0, 4
 
 
@@ -25,7 +25,7 @@ def answer(words: list[str]) -> list[str]:
     from typer._click.shell_completion import CompletionItem, ShellComplete
 
     class Kubectl(ShellComplete):
-        """The completion of some shell; only what it finds is wanted."""
+        """The completion of any shell: only what it finds is used."""
 
         def source_vars(self) -> dict[str, Any]:
             return {}

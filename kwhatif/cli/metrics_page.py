@@ -1,4 +1,4 @@
-"""The page of `kwhatif serve --metrics`: metrics, and whether they can be relied on, over HTTP."""
+"""The pages of `kwhatif serve --metrics` over HTTP: metrics, and whether they can be trusted."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.report.measured import Measured
 
-#: A state that is older than this, in seconds, is not ready to be relied on.
+#: The state is not ready if it is older than this, in seconds.
 _TOO_OLD = 180.0
 
 
 class Page:
-    """What is served: the last round of measuring, and how well the cluster is known at the moment."""
+    """What is served: the last measurements, and how well the cluster is known at the moment."""
 
     def __init__(self) -> None:
         self.measured: Measured | None = None
@@ -38,7 +38,7 @@ class Page:
 
     @property
     def trouble(self) -> str:
-        """Why what is served cannot be relied on; "" if it can."""
+        """Why the metrics cannot be trusted; "" if they can."""
         if self.live is None or self.measured is None:
             return "the cluster is being read"
         if self.live.age > _TOO_OLD:
@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: a scrape is not news."""
+        """Do not log scrapes."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -89,10 +89,10 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(address: tuple[str, int], page: Page) -> Iterator[str]:
-    """Serve the page as long as the context lasts; gives its address.
+    """Serve the page as long as the context lasts; yields its address.
 
     Raises:
-        InputError: the address cannot be listened at.
+        InputError: it is not possible to listen at the address.
     """
     from prometheus_client.core import CollectorRegistry
 

@@ -11,14 +11,14 @@ import typer
 if TYPE_CHECKING:
     from kwhatif.kube.model.cluster import Cluster
 
-#: A dump of more bytes is too slow to read for a completion.
+#: Larger dumps (in bytes) take too long to read for a completion.
 _MOST_BYTES = 4 << 20
-#: Kinds whose names are proposed if no kind is typed.
+#: The kinds whose names are proposed if no kind is typed.
 _COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
 
 
 def node_names(ctx: typer.Context) -> list[str]:
-    """The names of all nodes; none where the dump is large, or cannot be read: who completes a line sees no error."""
+    """The names of all nodes; none if the dump is large or cannot be read: completion shows no errors."""
     from kwhatif.kube.model.node import Node
 
     cluster = _cluster(ctx)
@@ -31,7 +31,7 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Objects of the cluster that pods are made of, as `deploy/shop/web`; the shell itself completes files."""
+    """Objects of the cluster that make pods, as `deploy/shop/web`; the shell itself completes files."""
     from kwhatif.kube.model.kinds import BY_WORD
     from kwhatif.kube.model.workload import POD_SOURCES
 

@@ -34,14 +34,14 @@ def _is_group(annotation: Any) -> bool:
 
 
 def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with several options in the place of each parameter that stands for them.
+    """The command with its groups of options expanded: each group is one parameter of the function.
 
-    Such a parameter's type is a dataclass, of whose fields each is an option, or another group of them; or it is a
-    TypedDict of options that the library has, too (`api/options.py`). A command has either a `SchedulerSource` under
-    the name `cluster`, or a `ClusterSource` under the name `where`.
+    The type of such a parameter is a dataclass, whose fields are options or other groups; or a TypedDict of options
+    that the library has, too (`api/options.py`). A command has either a `SchedulerSource` under the name `cluster`, or
+    a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
-    # Where a command, or a later group, has its own words for an option, these count.
+    # The wording of a command, or of a later group, for an option wins.
     parameters = list({parameter.name: parameter for parameter in _spread(own)}.values())
 
     @wraps(command)
@@ -51,7 +51,7 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
         with where.stages:
             command(**arguments)
 
-    # Keywords only: options with defaults may then stand before those without.
+    # Keywords only: options with defaults may then precede those without.
     keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     run.__signature__ = own.replace(parameters=keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -59,7 +59,7 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
-    """The parameters, with those of its group in the place of each that stands for one."""
+    """The parameters, with groups expanded."""
     for parameter in signature.parameters.values():
         group = parameter.annotation
         if is_typeddict(group):
@@ -89,7 +89,7 @@ def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
 
 
 def _checking(check: str) -> Callable[[Any], Any]:
-    """What refuses a value as the function `check` does; that is imported where there is one."""
+    """A check that refuses a value as the function `check` does, which is only imported if there is a value."""
     module, _, function = check.partition(":")
 
     def checked(value: Any) -> Any:
@@ -104,7 +104,7 @@ def _checking(check: str) -> Callable[[Any], Any]:
 
 
 def _given(annotation: Any, value: Any) -> Any:
-    """The field's value: a switch can turn it off, and a list that is not given is empty."""
+    """The field's value: a switch can turn it off, and a list without values is empty."""
     option: Option = annotation.__metadata__[0]
     if option.repeatable:
         return ",".join(value or ()) if option.joined else value or ()
@@ -112,7 +112,7 @@ def _given(annotation: Any, value: Any) -> Any:
 
 
 def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
-    """The arguments for a function of that signature, groups made of their options."""
+    """The arguments for a function of that signature, with options put back into groups."""
     arguments = {}
     for name, parameter in signature.parameters.items():
         group = parameter.annotation

@@ -1,4 +1,4 @@
-"""Options that commands share; each an annotated type, so that a command's signature reads as its usage."""
+"""Options that commands share; each is an annotated type, so that a command's signature reads as its usage."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ Namespace = Annotated[
     str | None,
     _namespace_option("Namespace for objects that do not name one. Without it, that of the context, or default."),
 ]
-#: Where `-n` leaves out what is in other namespaces.
+#: For commands where `-n` leaves out other namespaces.
 FindingsIn = Annotated[
-    str | None, _namespace_option("Only findings about workloads of this namespace. Without it, about all.")
+    str | None, _namespace_option("Only findings about workloads of this namespace. Default: all namespaces.")
 ]
 PodsIn = Annotated[
-    str | None, _namespace_option("Only pods of this namespace; a NAME is of it. Without it, pods of all.")
+    str | None, _namespace_option("Only pods of this namespace, also the namespace of a NAME. Default: all namespaces.")
 ]
 
 
 AllNamespaces = Annotated[
-    bool, typer.Option("--all-namespaces", "-A", help="Pods of all namespaces, whatever -n says: as without -n.")
+    bool, typer.Option("--all-namespaces", "-A", help="Pods of all namespaces, even if -n is given.")
 ]
 
 
@@ -78,7 +78,7 @@ class Output(Enum):
 
 
 class SweepOutput(Enum):
-    """Formats of an answer about nodes; `junit` only of many scenarios."""
+    """Formats of an answer about nodes; `junit` only for many scenarios."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -108,7 +108,7 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
 
     Args:
         conditions: names in `kwhatif.questions.decisions.fail_on.CONDITIONS`.
-        besides: a sentence for the end of its help.
+        besides: another sentence at the end of its help.
     """
     allowed = (*conditions, "missing", "caveats")
 
@@ -153,23 +153,23 @@ FailOn = Annotated[
     str,
     fail_on(
         *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation", *OF_AFTERMATH),
-        besides=" Of --aftermath are pending, stalled and cycling.",
+        besides=" With --aftermath also pending, stalled and cycling.",
     ),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the whole story, with the cause of each event.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 
 
 @dataclass(frozen=True)
 class Printing:
-    """How an answer is printed, in whatever format."""
+    """How an answer is printed, in any format."""
 
     color: ColorOption = Color.AUTO
     quiet: Quiet = False
     report: ReportFiles = None
 
     def __post_init__(self) -> None:
-        """Refuse files in formats that there are not.
+        """Refuse files in unknown formats.
 
         Raises:
             BadParameter: in words for the user.
@@ -178,15 +178,15 @@ class Printing:
 
     @property
     def files(self) -> Sequence[tuple[str, Path]]:
-        """The files that the report is written to as well, each with its format."""
+        """The other files that the report is written to, each with its format."""
         return parse_reports(self.report) if self.report else ()
 
 
 def check_output(output: SweepOutput, *, each: bool) -> None:
-    """A test for each scenario: so there have to be some.
+    """JUnit has a test for each scenario: so there must be scenarios.
 
     Raises:
-        BadParameter: there are none.
+        BadParameter: there are no scenarios.
     """
     if output is SweepOutput.JUNIT and not each:
         raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
@@ -215,7 +215,7 @@ def joined(words: list[str] | None) -> list[str]:
 
 
 def read_once(path: str | None) -> Any:
-    """The path of a file; of standard input the text, as two answers may need it."""
+    """The path of a file; for standard input its text, as two answers may need it."""
     import kwhatif
     from kwhatif.sources.text.files import STDIN, standard_input
 
@@ -223,7 +223,7 @@ def read_once(path: str | None) -> Any:
 
 
 def seconds(text: str, option: str) -> float:
-    """How many seconds an option such as `--min-interval 10s` means; 0 for no limit.
+    """The seconds of an option such as `--min-interval 10s`; 0 for no limit.
 
     Raises:
         typer.BadParameter: it is not a time.

@@ -30,7 +30,8 @@ def outage(
     growth: Growth,
     nodes: Nodes = None,
     each: Annotated[
-        str, typer.Option("--each", metavar="KEY", help="For each value of this label, the nodes that have it, alone.")
+        str,
+        typer.Option("--each", metavar="KEY", help="For each value of this label, let all nodes with this value fail."),
     ] = "",
     options: OutageArguments,
     output: SweepOutputOption = SweepOutput.TABLE,

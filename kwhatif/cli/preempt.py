@@ -43,9 +43,9 @@ def preempt(
     fail_on: FailOn = "unschedulable",
     printing: Printing,
 ) -> None:
-    """Whom would these pods evict, where, and why there?
+    """Which pods would these pods evict, where, and why there?
 
-    Without a manifest, every pending pod of the cluster (with -n, of a namespace) in queue order.
+    Without a manifest, it asks about every pending pod of the cluster (with -n, of a namespace), in queue order.
 
     \b
     Examples:

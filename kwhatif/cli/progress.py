@@ -1,4 +1,4 @@
-"""Progress on standard error: on a terminal, and nowhere else."""
+"""Progress on standard error, only if that is a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kwhatif.sources.dumps.progress import Progress, ReadingStep
 
-#: What takes less, in seconds, needs no bar.
+#: Shorter steps, in seconds, need no bar.
 PATIENCE = 0.5
 
 
@@ -32,7 +32,7 @@ def reading_progress() -> Iterator[Progress | None]:
         yield None if bars is None else lambda step: bars.show(step.name, **_fields(step))
 
 
-#: Who else hears how far a question is, in place of the terminal: of what, how many are done, of how many.
+#: A function that gets the progress instead of the terminal: what is counted, the number done, and the total.
 LISTENER: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("listener", default=None)
 
 
@@ -60,7 +60,7 @@ def _bars(columns: Callable[[], Sequence[ProgressColumn]]) -> Iterator[_Bars | N
 
 
 class _Bars:
-    """A bar for each name, shown when it is clear that there is something to wait for."""
+    """A bar for each name, shown only if it takes a while."""
 
     def __init__(self, columns: Callable[[], Sequence[ProgressColumn]]) -> None:
         self._columns = columns
@@ -70,7 +70,7 @@ class _Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, name: str, **fields: Any) -> None:
-        """Show how far it is, once that is worth while."""
+        """Show the progress, if it takes a while."""
         self._latest[name] = fields
         if self._bars is not None:
             self._update(self._bars, name, fields)
@@ -81,7 +81,7 @@ class _Bars:
                 self._update(self._bars, each, latest)
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Remove all bars."""
         if self._bars is not None:
             self._bars.stop()
 
@@ -100,7 +100,7 @@ def _fields(step: ReadingStep) -> dict[str, Any]:
         "objects": f"{step.objects:,} objects",
         "bytes": f"{mebibytes(step.read)} of {mebibytes(step.size)}" if step.size else "",
         "seconds": f"{step.seconds:.1f} s",
-        # Two dozen lists are short: what is done and was quick makes room.
+        # There are two dozen lists: short ones make room once they are read.
         "visible": not step.done or step.objects > 0,
     }
 

@@ -1,4 +1,4 @@
-"""`kwhatif queue`: who waits, in which order, for what."""
+"""`kwhatif queue`: which pods are pending, in which order, and what they wait for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def queue(
 ) -> None:
     """Which pods are pending, in the order in which the scheduler takes them?
 
-    What rejected each, and what becomes of it if it is tried now. Of pods that are named, what would wake them.
+    It shows what rejected each pod, and its outcome if it is tried now; for named pods also what would wake them.
 
     \b
     Examples:

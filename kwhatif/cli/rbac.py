@@ -1,4 +1,4 @@
-"""`kwhatif rbac`: what a user must be allowed, so that kwhatif can read a live cluster."""
+"""`kwhatif rbac`: the permissions that kwhatif needs to read a live cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 def rbac(
     *,
     watch: Annotated[
-        bool, typer.Option("--watch", help="The one for watch and serve, which watch what they read.")
+        bool, typer.Option("--watch", help="The role for the commands watch and serve, with the verb watch.")
     ] = False,
     workload_kinds: Annotated[
         str | None,

@@ -34,16 +34,16 @@ ReportFiles = Annotated[
     typer.Option(
         "--report",
         metavar="FORMAT=FILE",
-        help="Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab..",
+        help="Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab.",
         autocompletion=_complete_report,
     ),
 ]
 
 
 class Answers(NamedTuple):
-    """What a command has found out; `before` is the answer without the edits, where that is wanted too.
+    """The answer of a command; `before` is the answer without the edits, if that is wanted too.
 
-    `session`: the cluster that was asked about, for pictures of it.
+    `session`: the cluster, for pictures of it.
     """
 
     report: Report
@@ -81,7 +81,7 @@ def write_reports(answers: Answers, files: Sequence[tuple[str, Path]]) -> None:
     """Write every file, whole or not at all.
 
     Raises:
-        InputError: with every file that cannot be written.
+        InputError: with all files that cannot be written.
     """
     failures: list[Problem] = []
     for name, path in files:
@@ -96,7 +96,7 @@ def write_reports(answers: Answers, files: Sequence[tuple[str, Path]]) -> None:
 def _write(path: Path, content: bytes) -> None:
     from kwhatif.sources.saving.atomic import replacing
 
-    is_stream = path.parts[:2] == ("/", "dev")  # /dev/stderr may be a file that others write to, too
+    is_stream = path.parts[:2] == ("/", "dev")  # /dev/stderr may be a file to which others also write
     if is_stream or (path.exists() and not path.is_file()):
         with path.open("ab", buffering=0) as stream:
             stream.write(content)

@@ -1,4 +1,4 @@
-"""`kwhatif resize`: does this pod get more, or less, where it runs?"""
+"""`kwhatif resize`: can this pod be resized in place?"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def resize(
     fail_on: Annotated[str, fail_on("not-resized")] = "not-resized",
     printing: Printing,
 ) -> None:
-    """Is this pod resized in place, deferred, or refused? Does it restart, and who stands in the way?
+    """Is this pod resized in place, deferred, or refused? Does it restart, and which pods are in the way?
 
     \b
     Examples:
@@ -58,14 +58,14 @@ def resize(
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     asked, limited = _amounts(requests, "--requests"), _amounts(limits, "--limits")
     if not (asked or limited):
-        raise typer.BadParameter("say what the pod is to get: --requests cpu=2", param_hint="--requests")
+        raise typer.BadParameter("say the new requests or limits: --requests cpu=2", param_hint="--requests")
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         return kwhatif.resize(
             session, pod, requests=asked, limits=limited, container=container, namespace=namespace, **options
         )
 
-    # What other commands mean by `--requests` is an edit; here the option has words of its own.
+    # In other commands `--requests` is an edit; here the option has its own help.
     cluster = replace(cluster, requests=None)
     answer(cluster.ask(ask, namespace=namespace), Style(output.value, printing), conditions)
 

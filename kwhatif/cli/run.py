@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.render.detail import Detail
     from kwhatif.report import Report
 
-#: Width of tables that go to a file or a pipe: nothing is wrapped there.
+#: The width of tables in a file or a pipe: nothing is wrapped there.
 PIPE_WIDTH = 65_536
 
 
@@ -35,16 +35,16 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     encoding = encoding_of_output()
     with console.capture() as capture:
         for part in parts:
-            # A line to copy is as long as it is; all else is laid out for the width.
+            # A line to copy is never wrapped; everything else is laid out for the width.
             is_whole = isinstance(part, Text) and part.no_wrap
             part = part if is_unicode(encoding) else spelled(part, encoding)  # noqa: PLW2901
             console.print(part, crop=not is_whole, no_wrap=is_whole, overflow="ignore" if is_whole else None)
-    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
+    # Rich fills every cell with blanks; in files and diffs they are removed at the end of a line.
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def print_blocks(blocks: Iterable[Block], color: Color) -> None:
-    """What is not a report, on standard output."""
+    """Standard output for anything but a report."""
     from kwhatif.render.detail import Detail
     from kwhatif.render.terminal import draw
 
@@ -52,17 +52,17 @@ def print_blocks(blocks: Iterable[Block], color: Color) -> None:
 
 
 def console_of(color: Color) -> Console:
-    """Standard output, as tables are laid out for it."""
+    """Standard output with the width of tables."""
     from rich.console import Console
 
     class Unicode(Console):
-        """Lays everything out for UTF-8: what the output cannot hold has been replaced before, or is on the way out."""
+        """Lays everything out for UTF-8: characters that the output does not have were already replaced, or will be."""
 
         @property
         def encoding(self) -> str:
             return "utf-8"
 
-    # Made per call: a module-level one would freeze colour and width at import.
+    # Created for each call: a module-level one would freeze colour and width at import.
     on_terminal = sys.stdout.isatty()
     return Unicode(
         width=None if on_terminal or os.environ.get("COLUMNS") else PIPE_WIDTH,
@@ -76,10 +76,10 @@ def console_of(color: Color) -> Console:
 
 
 def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = True) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, which was checked; `strict` adds that information is missing.
+    """The conditions of `--fail-on`; `strict` adds missing information.
 
     Raises:
-        BadParameter: one is about what follows, and that is not asked.
+        BadParameter: one is about what follows, which was not asked.
     """
     from kwhatif.questions.decisions.fail_on import parse_fail_on
 
@@ -106,14 +106,14 @@ class Style(NamedTuple):
 
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
-    """Write and print the report, and exit with 1 if it holds one of the conditions."""
+    """Write and print the report, and exit with 1 if one of the conditions is true."""
     from kwhatif.questions.decisions.fail_on import fails
 
     deliver(answers, style, ExitCode.ANSWERED_NO if fails(answers.report, conditions) else ExitCode.OK)
 
 
 def deliver(answers: Answers, style: Style, code: ExitCode) -> None:
-    """Write and print the report, and exit with this code; or hand it to what asks in place of the shell."""
+    """Write and print the report, and exit with this code; or hand the report to a caller that is not the shell."""
     write_reports(answers, style.printing.files)
     watcher = WATCHER.get()
     if watcher is not None:
@@ -125,7 +125,7 @@ def deliver(answers: Answers, style: Style, code: ExitCode) -> None:
 
 
 def print_answers(answers: Answers, style: Style) -> None:
-    """The report, or what the edits make different, on standard output in the format asked for."""
+    """The report, or the difference that the edits make, on standard output in the chosen format."""
     if answers.before is None:
         print_report(answers, style)
         return
@@ -146,7 +146,7 @@ def print_answers(answers: Answers, style: Style) -> None:
 
 
 def print_report(answers: Answers, style: Style) -> None:
-    """The report on standard output in the format asked for."""
+    """The report on standard output in the chosen format."""
     if style.output not in ("table", "wide"):
         print_data(formatted(answers, style.output), style.output)
         return
@@ -163,7 +163,7 @@ def drawn(report: Report, style: Style) -> Iterator[RenderableType]:
 
 
 def print_data(text: str, output: str) -> None:
-    """Text of a format on standard output: where that is not UTF-8, in the format's own notation if it has one."""
+    """Text of a format on standard output: if that is not UTF-8, in the format's own notation if it has one."""
     notation = NOTATIONS.get(output)
     sys.stdout.write(text if notation is None or is_unicode(encoding_of_output()) else notation(text))
 

@@ -1,4 +1,4 @@
-"""`kwhatif schedule`: where would these pods land, and if nowhere, whom would they evict?"""
+"""`kwhatif schedule`: where would these pods land, and which pods would they evict?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def schedule(
     fail_on: FailOn = "unschedulable",
     printing: Printing,
 ) -> None:
-    """If this is applied, where do its pods land; if nowhere, whom do they evict?
+    """If this is applied, where do its pods land? If they fit nowhere: which pods do they evict?
 
     \b
     Examples:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwhatif.cli.metrics_page import Page
     from kwhatif.sources.manifests.given import Source
 
-#: Seconds in which it looks whether something has changed.
+#: Seconds between two looks for changes.
 _LOOK = 1.0
 
 
@@ -28,33 +28,35 @@ def serve(
     cluster: SchedulerSource,
     metrics: Annotated[bool, typer.Option("--metrics", help="Serve metrics for Prometheus at /metrics.")] = False,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen; only this machine gets there.")
+        str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen; by default only for this machine.")
     ] = "127.0.0.1:9095",
     capacity_of: Annotated[
         list[str] | None,
-        typer.Option("--capacity-of", metavar="FILE", help="Count how many more of this fit. Repeatable."),
+        typer.Option(
+            "--capacity-of", metavar="FILE", help="Measure how many more pods of this manifest fit. Repeatable."
+        ),
     ] = None,
     pool_label: Annotated[
-        str, typer.Option("--pool-label", metavar="LABEL", help="The label that says of which pool a node is.")
+        str, typer.Option("--pool-label", metavar="LABEL", help="The node label that names a node's pool.")
     ] = "",
     min_interval: Annotated[
-        str, typer.Option("--min-interval", metavar="TIME", help="Measure again after so long at the earliest.")
+        str, typer.Option("--min-interval", metavar="TIME", help="The shortest time between two measurements.")
     ] = "15s",
     sweep_interval: Annotated[
         str,
         typer.Option(
-            "--sweep-interval", metavar="TIME", help="The same for drains and losses of nodes, which cost more."
+            "--sweep-interval", metavar="TIME", help="The same for drains and losses of nodes, which take longer."
         ),
     ] = "5m",
 ) -> None:
-    """Watch the live cluster, and serve what people alert on: who waits, what cannot be drained, the worst loss, room.
+    """Watch the live cluster, and serve metrics: pending pods, nodes that cannot be drained, the worst loss, free room.
 
     \b
     Examples:
       kwhatif serve --metrics
       kwhatif serve --metrics --listen 0.0.0.0:9095 --capacity-of web.yaml
     """
-    from kwhatif.cli.metrics_page import Page, serving  # a server is not for --help
+    from kwhatif.cli.metrics_page import Page, serving  # not needed for --help
 
     if not metrics:
         raise typer.BadParameter("say what to serve: --metrics", param_hint="--metrics")
@@ -63,7 +65,7 @@ def serve(
     intervals = seconds(min_interval, "--min-interval"), seconds(sweep_interval, "--sweep-interval")
     templates = _read(capacity_of or ())
     page = Page()
-    with serving(address, page) as url, cluster.watch() as live:  # who asks meanwhile hears that it is not ready
+    with serving(address, page) as url, cluster.watch() as live:  # meanwhile the page says that it is not ready
         live.settle()
         page.live = live
         typer.echo(f"serving {url}", err=True)
@@ -79,7 +81,7 @@ def _require_client() -> None:
 
 
 def _read(files: Sequence[str]) -> Mapping[str, Source]:
-    """The templates, read once: what is asked later reads no file."""
+    """The templates, read once: later no file is read."""
     import kwhatif
     from kwhatif.sources.text.files import read_bytes
     from kwhatif.sources.text.inflate import Unreadable
@@ -98,7 +100,7 @@ def _read(files: Sequence[str]) -> Mapping[str, Source]:
 def _measure(
     live: LiveCluster, page: Page, templates: Mapping[str, Source], pool_label: str, intervals: tuple[float, float]
 ) -> None:
-    """Measure again whenever something has changed, but not too often; until it is interrupted."""
+    """Measure again after changes, but not too often; until it is interrupted."""
     from msgspec.structs import replace
 
     from kwhatif.api.metrics import measure, measure_losses

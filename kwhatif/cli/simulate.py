@@ -1,4 +1,4 @@
-"""`kwhatif simulate`: what follows if this is done, until nothing happens any more?"""
+"""`kwhatif simulate`: what follows, until nothing happens any more?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Then = Annotated[
     typer.Option(
         "--then",
         metavar="EDIT",
-        help="An action once the cluster has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
+        help="What to do once the cluster has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
     ),
 ]
 ScenarioOption = Annotated[
@@ -59,7 +59,7 @@ def simulate(
     fail_on: FailOn = "pending,stalled,cycling,failed",
     printing: Printing,
 ) -> None:
-    """What follows if this is applied: who is evicted, who comes back where, what stays pending in the end?
+    """What follows if this is applied: which pods are evicted, where do they come back, which stay pending?
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`kwhatif snapshot save|info`: a cluster in one file, and what is in it."""
+"""`kwhatif snapshot save|info`: a cluster in one file, and what it contains."""
 
 from __future__ import annotations
 
@@ -38,35 +38,33 @@ def save(
         typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst."),
     ] = None,
     images: Annotated[
-        bool, typer.Option("--images", help="Keep the names of images, by which ImageLocality scores nodes.")
+        bool, typer.Option("--images", help="Keep the names of images, so that ImageLocality can score nodes.")
     ] = False,
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Give everything another name; decisions stay the same.")
-    ] = False,
+    anonymize: Annotated[bool, typer.Option("--anonymize", help="Rename everything; decisions stay the same.")] = False,
     report: Annotated[
-        bool, typer.Option("--report", help="With --anonymize: print which texts are kept, where, and why.")
+        bool, typer.Option("--report", help="With --anonymize: print which texts are not renamed, where, and why.")
     ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Watch the live cluster, and write the file again when it has changed.")
     ] = False,
     record: Annotated[
         str | None,
-        typer.Option(
-            "--record", metavar="DIR", help="Watch the live cluster, and record in this folder what it is like when."
-        ),
+        typer.Option("--record", metavar="DIR", help="Watch the live cluster, and record its history in this folder."),
     ] = None,
     every: Annotated[
         str,
         typer.Option(
-            "--every", metavar="TIME", help="With --follow: after so long at the earliest. With --record: so often."
+            "--every",
+            metavar="TIME",
+            help="With --follow: the shortest time between two files. With --record: how often to record.",
         ),
     ] = "1m",
     keep: Annotated[
-        str, typer.Option("--keep", metavar="TIME", help="With --record: delete what is older, such as 48h.")
+        str, typer.Option("--keep", metavar="TIME", help="With --record: delete older history, such as 48h.")
     ] = "24h",
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
+    """Save what scheduling needs of a cluster, and nothing else; loading it gives the same reports.
 
     \b
     Examples:
@@ -113,7 +111,7 @@ def save(
 
 
 class _Followed:
-    """What is written of a live cluster, again and again."""
+    """How a live cluster is written again and again."""
 
     def __init__(
         self, file: str | None, record: str | None, every: str, keep: str, *, images: bool, anonymize: bool
@@ -130,11 +128,11 @@ class _Followed:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is written also where nothing has changed."""
+        """Whether it is also written if nothing has changed."""
         return self._recorder is not None
 
     def write(self, live: LiveCluster, *, has_changed: bool, is_known: bool) -> None:
-        """Write it as it is now.
+        """Write the cluster as it is now.
 
         Raises:
             InputError: it cannot be written.
@@ -148,7 +146,7 @@ class _Followed:
 
 
 def _follow(followed: _Followed, where: ClusterSource, kinds: KindsOption) -> None:
-    """Write it whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
+    """Write the cluster whenever it has changed and no news is missing; until it is interrupted."""
     from kwhatif.api.live import watch
 
     if where.from_:
@@ -182,7 +180,7 @@ def info(
     ] = InfoOutput.TABLE,
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Describe a dump: what it holds, and what a trustworthy answer would need besides.
+    """Describe a dump: what it contains, and what is missing for a trustworthy answer.
 
     \b
     Examples:

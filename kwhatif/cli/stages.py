@@ -1,4 +1,4 @@
-"""`-v`: what took how long, and how much memory, on standard error."""
+"""`-v`: how long each step took, and how much memory, on standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stages:
-    """Says after every stage how long it took and how much memory the process has had at most; or says nothing."""
+    """Prints after every step how long it took and the largest memory of the process; or prints nothing."""
 
     def __init__(self, *, verbose: bool) -> None:
         self.verbose = verbose
@@ -47,7 +47,7 @@ class Stages:
 
 
 def _peak() -> str:
-    """The most memory that the process has occupied; "" where the system does not say (Windows)."""
+    """The largest memory of the process; "" if the system does not say (Windows)."""
     try:
         import resource
     except ImportError:
@@ -57,5 +57,5 @@ def _peak() -> str:
 
 
 def mebibytes(count: int) -> str:
-    """Bytes in words, as files are measured."""
+    """Bytes as text, with the units of files."""
     return f"{count / 2**20:,.0f} MiB" if count >= 10 * 2**20 else f"{count / 2**20:.1f} MiB"

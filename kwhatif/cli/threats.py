@@ -1,4 +1,4 @@
-"""`kwhatif threats` and `kwhatif who-fits`: who could evict my pod, and which pods does a node take?"""
+"""`kwhatif threats` and `kwhatif who-fits`: what could evict my pod, and which pods does a node take?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ NodeName = Annotated[
 ]
 PolicyFile = Annotated[
     str | None,
-    typer.Option("--policy", metavar="FILE", help="A DeschedulerPolicy that runs in the cluster: whom does it evict?"),
+    typer.Option(
+        "--policy", metavar="FILE", help="A DeschedulerPolicy that runs in the cluster: which pods does it evict?"
+    ),
 ]
 
 
@@ -50,9 +52,9 @@ def threats(
     fail_on: Annotated[str, fail_on("evicting", "threatened")] = "evicting",
     printing: Printing,
 ) -> None:
-    """Who could evict my pod? What protects it, and what would?
+    """What could evict my pod? What protects it, and what would protect it?
 
-    Pending pods, one more pod of each workload, new pods of each PriorityClass; taints, lost and drained nodes.
+    It tries pending pods, one more pod of each workload and of each PriorityClass, taints, lost and drained nodes.
 
     \b
     Examples:
@@ -93,7 +95,7 @@ def who_fits(
 ) -> None:
     """Which pending pods, and which workloads' next pods, does this node take?
 
-    Each is asked about as if it were the next pod, and no other came.
+    Each pod is judged as if it were the next one, without the others.
 
     \b
     Examples:

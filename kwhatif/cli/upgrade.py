@@ -1,4 +1,4 @@
-"""`kwhatif upgrade`: what would the scheduler of another release decide otherwise?"""
+"""`kwhatif upgrade`: what would the scheduler of another release decide differently?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="VERSION",
-        help="The release that the cluster is to run, such as 1.37.",
+        help="The release to upgrade to, such as 1.37.",
         autocompletion=complete_version,
         show_default=False,
     ),
@@ -45,7 +45,7 @@ def upgrade(
     fail_on: FailOn = "worse",
     printing: Printing,
 ) -> None:
-    """What would the scheduler of another release decide otherwise?
+    """What would the scheduler of another release decide differently?
 
     Compares pending pods, and where each workload's pods would land if they were restarted.
 

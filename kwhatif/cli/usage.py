@@ -1,4 +1,4 @@
-"""How commands explain themselves: options in groups, and what was meant where an option is wrong."""
+"""Help texts with options in groups, and suggestions where an option is wrong."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from kwhatif.api.options import KUBECTL, SCENARIOS, SCHEDULER
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
 
-#: The groups after the one that has no name of its own, in this order.
+#: The groups after the one without a name, in this order.
 CLUSTER = "Cluster"
 EDITS = "What if"
 AUTOSCALER = "Autoscaler"
 OTHER = "Other"
 _GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
-#: The options that are looked for most, in the group that they are in.
+#: The options that are used most, first in their group.
 _FIRST = ("--output", "--namespace")
-#: Wrong usage, in whichever Click Typer brings: its only public name is that of a subclass.
+#: Usage errors, in whichever Click Typer contains: the only public name is that of a subclass.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 class ClosedPipeError(Exception):
-    """The reader of the output is gone.
+    """The reader of the output has ended.
 
-    Typer would turn a BrokenPipeError into exit code 1, which is a "no".
+    Typer would turn a BrokenPipeError into exit code 1, which would mean "no".
     """
 
 
@@ -46,11 +46,11 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: its lines are folded where it is printed."""
+        """The first sentence, not cut: lines are folded when it is printed."""
         return _first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The usage line, with required arguments as they are named everywhere else: Click puts braces around them."""
+        """The usage line, with required arguments written as everywhere else: Click puts braces around them."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
@@ -80,7 +80,7 @@ class CommandGroup(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command, and say what to write instead of one that others have."""
+        """Find the command, and suggest one for commands that other tools have."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError as wrong:
@@ -90,7 +90,7 @@ class CommandGroup(TyperGroup):
             raise UsageError(f"No such command {args[0]!r}: {instead}.", ctx=ctx) from wrong
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
-        """The first sentence, whole: its lines are folded where it is printed."""
+        """The first sentence, not cut: lines are folded when it is printed."""
         return _first_sentence(self.help)
 
 
@@ -143,7 +143,7 @@ def _first_sentence(text: str | None) -> str:
 
 @contextmanager
 def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
-    given = list(args)  # Click takes them away one by one
+    given = list(args)  # Click removes them one by one while a line is being completed
     if not ctx.resilient_parsing:  # a line that is being completed is not whole yet
         _check_attached(ctx, given)
         _check_values(ctx, given)
@@ -159,7 +159,7 @@ def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
 
 
 def _check_attached(ctx: Any, args: Sequence[str]) -> None:
-    """Refuse `-f.yaml` where a file of that name is meant: `-f` would look for the file `.yaml`."""
+    """Refuse `-f.yaml` if a file of that name is meant: `-f` would look for the file `.yaml`."""
     options = [param for param in ctx.command.params if isinstance(param, TyperOption) and not param.is_flag]
     names = {name for option in options for name in option.opts}
     for before, word in zip(("", *args), args, strict=False):
@@ -174,7 +174,7 @@ def _check_attached(ctx: Any, args: Sequence[str]) -> None:
 
 
 def _check_values(ctx: Any, args: Sequence[str]) -> None:
-    """Refuse an option whose value was left out: Click would take the option after it for the value."""
+    """Refuse an option without its value: Click would take the next option as the value."""
     params = [param for param in ctx.command.params if isinstance(param, TyperOption)]
     takers = {name: param for param in params if not param.is_flag for name in param.opts}
     names = {name for param in params for name in (*param.opts, *param.secondary_opts)}
@@ -192,18 +192,18 @@ def _check_values(ctx: Any, args: Sequence[str]) -> None:
             raise UsageError(f"{word} needs a value{found}: {word} {param.metavar} ({text})", ctx=ctx)
 
 
-#: What the name of a file ends in, and no more: `.yaml`, `.tar.gz`.
+#: The end of a file name, and nothing else: `.yaml`, `.tar.gz`.
 _ENDING = re.compile(r"(\.[a-z0-9]+)+")
 
 
-#: Commands that other tools have, and what to write here instead.
+#: Commands of other tools, and what to write here instead.
 _COMMANDS_OF_OTHERS = {
     "diff": "kwhatif compare OLD NEW says what differs between two dumps, kwhatif gate what a manifest changes",
     "apply": "nothing is ever applied: kwhatif gate says what would become of a manifest",
 }
 
 
-#: What kubectl has, and what to write here instead.
+#: Options of kubectl, and what to write here instead.
 _OF_KUBECTL = {
     "-k": "build it first: kubectl kustomize DIR | {command} -",
     "-A": "all namespaces are read in any case; -n is the namespace of objects that name none",
@@ -212,7 +212,7 @@ _OF_KUBECTL = {
 _OF_KUBECTL |= {"--kustomize": _OF_KUBECTL["-k"], "--all-namespaces": _OF_KUBECTL["-A"]}
 
 
-#: How similar an option of the command itself must be to stand before a more similar one of another command.
+#: How similar an option of the command itself must be to precede a more similar one of another command.
 _MUCH_LIKE = 0.8
 
 
@@ -254,10 +254,10 @@ _NODE = re.compile(rb'"?kind"?[ \t]*:[ \t]*"?Node"?[ \t]*[,}\r\n]')
 
 
 def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: Session) -> None:
-    """A dump without any node or running pod, and manifests with nodes in them, stand in each other's place.
+    """Refuse a dump without nodes and running pods, together with manifests that have nodes: they are swapped.
 
     Raises:
-        UsageError: they do.
+        UsageError: they are swapped.
     """
     state = session.state
     if state.nodes or len(state.pods) > len(state.pending):

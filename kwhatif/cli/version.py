@@ -1,4 +1,4 @@
-"""`kwhatif version`: which kwhatif this is, and whose rules it knows."""
+"""`kwhatif version`: the version, and the releases whose rules it knows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kwhatif._version import __version__
 
 
 def version_line() -> str:
-    """The version, and the release from whose source the rules were written."""
+    """The version, and the release from whose source the rules were derived."""
     return f"kwhatif {__version__} (rules of kube-scheduler 1.36)"
 
 

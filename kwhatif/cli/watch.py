@@ -1,4 +1,4 @@
-"""`kwhatif watch QUESTION`: a question about a live cluster, answered again whenever the answer may be another one."""
+"""`kwhatif watch QUESTION`: a question about a live cluster, asked again whenever its answer may have changed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Watched(Command):
     """A command that is run again and again, until it is interrupted."""
 
     def invoke(self, ctx: Any) -> None:
-        """Ask, show, wait; and so on."""
-        from kwhatif.cli.watching import Watching  # help does without
+        """Ask, show, wait, and so on."""
+        from kwhatif.cli.watching import Watching  # not needed for help
 
         watching = Watching(seconds(ctx.parent.params["min_interval"], "--min-interval"))
         with watching.current():
@@ -40,10 +40,10 @@ for command in (schedule, preempt, drain, outage, capacity, queue, advise):
 def watch(
     min_interval: Annotated[
         str,
-        typer.Option("--min-interval", metavar="TIME", help="Ask again after so long at the earliest, such as 10s."),
+        typer.Option("--min-interval", metavar="TIME", help="The shortest time between two answers, such as 10s."),
     ] = "1s",
 ) -> None:
-    """Ask a question again whenever the cluster has changed, and show what is different.
+    """Ask a question again whenever the cluster has changed, and show what is different in the answer.
 
     \b
     Examples:

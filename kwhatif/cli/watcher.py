@@ -1,4 +1,4 @@
-"""Who takes part in a command when it is not the shell that asks: has the cluster, and takes the answer."""
+"""Callers of a command other than the shell: they provide the cluster, and take the answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Has the cluster, and shows the answers."""
+    """Provides the cluster, and shows the answers."""
 
     def session(self, watch: Callable[[], LiveCluster]) -> Session:
-        """The cluster as it is now; `watch` says which it is, and it is read when this is first asked for."""
+        """The cluster as it is now; `watch` says which one, and it is read at the first call."""
 
     def show(self, answers: Answers, output: str, printing: Printing, explain: bool, code: ExitCode) -> None:  # noqa: FBT001
-        """Take the answer; see `cli.run.Style`. `code`: what the command would exit with."""
+        """Take the answer; see `cli.run.Style`. `code`: the exit code of the command."""
 
 
 #: None: the cluster is read once, and the answer printed.
@@ -29,7 +29,7 @@ WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 class Asking:
-    """Has a cluster for one command, and keeps its answer."""
+    """Provides a cluster for one command, and keeps its answer."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

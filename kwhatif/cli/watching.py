@@ -1,4 +1,4 @@
-"""`Watching`: a command's question, asked again and again about a cluster that is watched."""
+"""`Watching`: a command's question, asked again and again about a live cluster."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 #: Seconds between updates of the state's age in the terminal.
 _TICK = 1.0
-#: What is not known for longer than this, in seconds, is worth a word on standard error.
+#: Seconds after which missing news is reported on standard error.
 _WORTH_A_WORD = 5.0
-#: Seconds after which it is asked again anyway (`DefaultPodMaxInUnschedulablePodsDuration`).
+#: Seconds after which it is asked again in any case (`DefaultPodMaxInUnschedulablePodsDuration`).
 _AT_LATEST = 300.0
-#: Of so much of the time it may be busy with answers.
+#: The largest share of the time that it computes answers.
 _SHARE = 0.5
 
 
 class Watching:
-    """Has the cluster, shows answers, and waits until there may be another one."""
+    """Provides the cluster, shows answers, and waits until the answer may have changed."""
 
     def __init__(self, min_interval: float) -> None:
         self._min_interval = min_interval
@@ -48,7 +48,7 @@ class Watching:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Meanwhile, commands ask this one."""
+        """In this context, commands ask this one."""
         token = WATCHER.set(self)
         try:
             yield
@@ -60,7 +60,7 @@ class Watching:
                 self._live.__exit__(None, None, None)
 
     def session(self, watch: Callable[[], LiveCluster]) -> Session:
-        """The cluster as it is now; `watch` says which it is, and it is read when this is first asked for."""
+        """The cluster as it is now; `watch` says which one, and it is read at the first call."""
         if self._live is None:
             live = watch()
             self._live = live.__enter__()
@@ -69,7 +69,7 @@ class Watching:
         return self._live.session
 
     def show(self, answers: Answers, output: str, printing: Printing, explain: bool, code: ExitCode) -> None:  # noqa: FBT001
-        """Show the answer, where it is another one."""
+        """Show the answer, if it has changed."""
         del code
         report = answers.report
         assert self._live is not None, "it was asked"
@@ -85,9 +85,9 @@ class Watching:
         display.tick(self._status())
 
     def wait(self) -> None:
-        """Wait until something has changed that may change the answer, and nothing is known to be missing.
+        """Wait until something has changed that may change the answer, and no news is missing.
 
-        Five minutes at most, as the scheduler does: what it says of pods that stay pending is as old as their answer.
+        Five minutes at most, as in the scheduler: its messages about pods that stay pending are then renewed.
         """
         live = self._live
         assert live is not None, "a question was asked"
@@ -115,7 +115,7 @@ class Watching:
         return f"{self._live.name} · known as of {self._live.age:.0f} s ago{waits if behind else ''}"
 
     def _tell(self) -> None:
-        """Say once on standard error what has not been known for a while, and once that it is known again."""
+        """Report once on standard error that news has been missing for a while, and once that it is complete again."""
         assert self._live is not None, "a question was asked"
         behind = self._live.behind
         if behind and not self._told and self._live.age > _WORTH_A_WORD:
@@ -145,7 +145,7 @@ class Watching:
 
 
 def _same(before: Report, after: Report) -> bool:
-    """Whether the answers differ in nothing but how large the cluster is."""
+    """Whether the answers only differ in the size of the cluster."""
     from msgspec.structs import replace
 
     return replace(before, snapshot=after.snapshot) == after
@@ -167,11 +167,11 @@ class _Display:
         self.style = style
 
     def show(self, report: Report, changes: list[str], age: float) -> None:
-        """Show another answer, what is different from the last one, and how old the state is, in seconds."""
+        """Show a new answer, its difference from the last one, and the age of the state, in seconds."""
         raise NotImplementedError
 
     def tick(self, status: str) -> None:
-        """Show how well the cluster is known, where that can be shown in place."""
+        """Show how well the cluster is known, if that can be shown in place."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -181,7 +181,7 @@ class _JsonLines(_Display):
     """One line of JSON for each answer."""
 
     def show(self, report: Report, changes: list[str], age: float) -> None:
-        import msgspec  # not for --help
+        import msgspec  # not needed for --help
 
         from kwhatif.render.safe import safe_json
 
@@ -198,7 +198,7 @@ class _JsonLines(_Display):
 
 
 class _Lines(_Display):
-    """One line for each change, as for a log; at first a line for each thing that may change."""
+    """One line for each change, as in a log; at first a line for each thing that may change."""
 
     _has_begun = False
 
@@ -214,7 +214,7 @@ class _Lines(_Display):
 
 
 class _OnTerminal(_Display):
-    """The answer in place, with what has changed last."""
+    """The answer in place, with the latest changes last."""
 
     def __init__(self, style: Style) -> None:
         super().__init__(style)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.questions.session.session import Session
 
-#: Seconds in which the live cluster's latest news are taken in before a question.
+#: How many seconds of news from the live cluster are applied before a question.
 _NEWS = 0.01
 
 
@@ -39,7 +39,7 @@ def mcp(
 ) -> None:
     """Let an assistant ask: each question is a tool of the Model Context Protocol (MCP).
 
-    It reads the cluster that it is started with, and no file or URL that a client names.
+    It only reads the cluster that it was started with, and no file or URL that a client names.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def mcp(
         server = Questions(asked, desk).server()
         speak = stdio(server) if listen is None else http(server, listening_at(listen))
         failed: list[BaseException] = []
-        # A daemon: it may wait for standard input for ever.
+        # A daemon thread: it may wait for standard input without end.
         Thread(target=_speaking, args=(speak, desk.close, failed), daemon=True).start()
         source.read()
         desk.work(source.take_news, source.forget)
@@ -89,7 +89,7 @@ def _require_sdk() -> None:
 
 
 def _own() -> dict[str, dict[str, str]]:
-    """The policy that the gate finds by itself: its text now, since a question reads no file."""
+    """The text of the policy that the gate finds: read now, since questions read no files."""
     import kwhatif
     from kwhatif.sources.text.files import read_bytes
 
@@ -105,11 +105,11 @@ class _Source:
         self._stack = stack
         self._live: LiveCluster | None = None
         self._read: Session | None = None
-        #: Whether a question was stopped on its way.
+        #: Whether a question was stopped before its end.
         self._is_doubted = False
 
     def read(self) -> None:
-        """Read it, before anything is asked.
+        """Read the cluster, before the first question.
 
         Raises:
             InputError, ClusterUnreadable: it cannot be read.
@@ -136,10 +136,10 @@ class _Source:
         return self._read
 
     def take_news(self) -> None:
-        """Take in what has happened in a live cluster."""
+        """Apply what has happened in a live cluster."""
         if self._live is not None:
             self._live.wait(_NEWS)
 
     def forget(self) -> None:
-        """A question was stopped: what it has left in caches is not to be relied on."""
+        """A question was stopped: its caches cannot be trusted."""
         self._is_doubted = True

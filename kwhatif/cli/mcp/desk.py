@@ -1,7 +1,7 @@
-"""`Desk`: where questions wait, and are asked one after the other in the main thread.
+"""`Desk`: questions wait here, and are asked one at a time in the main thread.
 
-That is where a command is run from a shell, too: an answer can be stopped as Ctrl-C stops it, wherever it is, and
-processes that it has started end with it. The protocol is spoken in another thread meanwhile.
+A command runs in the main thread of a shell, too: an answer can be stopped as Ctrl-C stops it, wherever it is, and its
+processes end with it. Meanwhile, another thread speaks the protocol.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-#: Seconds after which it looks at the cluster while nothing is asked.
+#: Seconds after which it looks at the cluster while no question is asked.
 _LOOK = 0.5
 
 
 class _Job:
-    """One question, and its answer once that is there."""
+    """One question, and later its answer."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
         self.run = run
@@ -34,14 +34,14 @@ class Desk:
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
-        #: What is asked now, and what is to be stopped.
+        #: The question that is asked now, and the one to stop.
         self._running: _Job | None = None
         self._stopped: _Job | None = None
-        #: Whether a signal is on its way that is not the user's.
+        #: Whether a signal is on its way that does not come from the user.
         self._is_sent = False
 
     async def ask(self, run: Callable[[], T]) -> T:
-        """What `run` returns in the main thread, when its turn comes; a caller that is cancelled meanwhile stops it.
+        """What `run` returns in the main thread, when its turn comes; it is stopped if its caller is cancelled.
 
         Raises:
             Exception: whatever `run` raises.
@@ -56,20 +56,20 @@ class Desk:
         return answer
 
     def close(self) -> None:
-        """Ask nothing more; what is being asked now is stopped."""
+        """Ask nothing more; the current question is stopped."""
         self._waiting.put(None)
         if self._running is not None:
             self._stop(self._running)
 
     def work(self, idle: Callable[[], None], interrupted: Callable[[], None]) -> None:
-        """Ask what comes, in the main thread, until it is closed.
+        """Ask the questions in the main thread, until it is closed.
 
         Args:
-            idle: is called while nothing is asked.
-            interrupted: is called after a question that was stopped on its way.
+            idle: is called while there is no question.
+            interrupted: is called after a question was stopped.
 
         Raises:
-            KeyboardInterrupt: the user does not want it to go on.
+            KeyboardInterrupt: the user has interrupted it.
             Exception: whatever `idle` raises.
         """
         before = signal.signal(signal.SIGINT, self._on_signal)
@@ -102,22 +102,22 @@ class Desk:
             job.answer.set_exception(failure)
         else:
             job.answer.set_result(answer)
-        if self._stopped is job:  # also where it has made the best of that, and returned
+        if self._stopped is job:  # also if the question caught the interrupt and returned
             interrupted()
 
     def _stop(self, job: _Job) -> None:
-        """Interrupt the main thread, if it is at this question."""
+        """Interrupt the main thread, if it asks this question."""
         self._stopped = job
         main = threading.main_thread().ident
         if self._running is job and main is not None:
             self._is_sent = True
             if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(main, signal.SIGINT)  # ends a wait for other processes, too
+                signal.pthread_kill(main, signal.SIGINT)  # also ends a wait for other processes
             else:
                 _thread.interrupt_main()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Runs in the main thread: what it sees there does not change before it raises."""
+        """Runs in the main thread, which cannot go on before this raises."""
         is_own, self._is_sent = self._is_sent, False
         if not is_own or (self._running is not None and self._running is self._stopped):
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Reports by page: what is too large for one message is cut, says what is left out, and where that can be read."""
+"""Reports by page: a report that is too large for one message is cut, and says where the rest can be read."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
-#: About how many bytes of JSON are in one message: some 8,000 tokens.
+#: The approximate size of one message in bytes of JSON: some 8,000 tokens.
 PAGE = 24_000
-#: How many rows of each list are kept, from the most to the least, where not all fit.
+#: How many rows of each list are kept if not all fit: from the most to the least.
 _ROWS = (100, 50, 20, 10, 5, 3, 2, 1, 0)
-#: More entries than this of an object are left out as rows are.
+#: Objects with more entries are cut like lists.
 _ENTRIES = 50
-#: Characters of one text that are kept where not all fits.
+#: How many characters of one text are kept if not everything fits.
 _TEXT = 2_000
-#: Lists that a message names as shortened; of the others it says how many there are.
+#: How many shortened lists a message names; the others are only counted.
 _NAMED = 20
-#: How many reports are kept, the latest, and how many bytes all of them may have.
+#: How many reports are kept, the latest ones, and how many bytes all of them may have.
 _KEPT, _MOST_BYTES = 32, 64 << 20
 SCHEME = "kwhatif"
 INVENTORY = f"{SCHEME}://inventory"
@@ -29,11 +29,11 @@ TEMPLATE = f"{SCHEME}://{{document}}{{/part*}}{{?page}}"
 
 
 class Unknown(LookupError):
-    """There is no such resource; the message says what there is."""
+    """There is no such resource; the message says which resources there are."""
 
 
 class Cut(NamedTuple):
-    """A value that fits into one message, and what of it does not."""
+    """A value that fits into one message, and what was left out."""
 
     value: Any
     left_out: list[dict[str, Any]]
@@ -45,7 +45,7 @@ def size(value: Any) -> int:
 
 
 def cut(value: Any, uri: str, most: int = PAGE) -> Cut:
-    """The value with so few rows of each list that it fits; `uri` is where it can be read."""
+    """The value with fewer rows of each list, so that it fits; `uri` is where all of it can be read."""
     if size(value) <= most:
         return Cut(value, [])
     for rows in _ROWS:
@@ -102,14 +102,14 @@ class Shelf:
 
     @property
     def reports(self) -> Sequence[str]:
-        """The addresses of the reports that are kept, the latest first."""
+        """The addresses of the kept reports, the latest first."""
         return list(reversed(self._reports))
 
     def report(self, uri: str) -> Any:
         """A report as data.
 
         Raises:
-            Unknown: there is none of that address, or not any more.
+            Unknown: there is none with that address, or no longer.
         """
         if uri not in self._reports:
             kept = f"there are {self.reports[-1]} to {self.reports[0]}" if self._reports else "there is none yet"
@@ -118,7 +118,7 @@ class Shelf:
 
 
 class Address(NamedTuple):
-    """Which part of which document is meant, and which page of it."""
+    """A document, a part of it, and a page of that part."""
 
     document: str
     part: tuple[str, ...] = ()
@@ -126,10 +126,10 @@ class Address(NamedTuple):
 
 
 def address(uri: str) -> Address:
-    """What an address means.
+    """Parse an address.
 
     Raises:
-        Unknown: it is none of a resource.
+        Unknown: it is not the address of a resource.
     """
     found = urlsplit(uri)
     steps = tuple(map(unquote, found.path.split("/")[1:]))
@@ -178,7 +178,7 @@ def _step(value: Any, step: str, uri: str) -> Any:
 
 
 def _pages(rows: list[Any]) -> Iterator[list[Any]]:
-    """The rows, as many at once as fit; a row that does not fit alone is a page."""
+    """The rows, as many per page as fit; a row that does not fit is a page of its own."""
     page: list[Any] = []
     room = PAGE
     for row in rows:

@@ -1,7 +1,7 @@
-"""The questions as tools of the Model Context Protocol: what each takes is read off the command's own options.
+"""The questions as tools of the Model Context Protocol; their arguments are derived from the commands' options.
 
-Nothing is declared here a second time. What a tool does not offer: which cluster is read and which scheduler is asked
-(both are settled when the server starts), who plays many scenarios, and how an answer is printed.
+Nothing is declared twice. A tool does not offer options about the cluster and the scheduler (both are fixed when the
+server starts), about processes for many scenarios, and about how an answer is printed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kwhatif.cli.watcher import Asking
 from kwhatif.sources.manifests.given import text
 from kwhatif.sources.text.files import texts_only
 
-#: What only a command that is a question has: edits of the cluster, and an answer that is printed.
+#: Options that show that a command is a question: edits of the cluster, and an answer that is printed.
 _OF_QUESTIONS = frozenset({"if_", "output"})
-#: Groups of options that no tool has.
+#: Groups of options that tools do not have.
 _SETTLED = frozenset({CLUSTER, SCHEDULER, SCENARIOS, OTHER})
 #: Options about how an answer is printed, and a second name for manifests.
 _OF_PRINTING = frozenset({"output", "fail_on", "color", "quiet", "report", "for_", "filename"})
-#: What stands for the value of an option that takes a file, and of one that takes an object of the cluster as well.
+#: The placeholders of options that take a file, and of those that also take an object of the cluster.
 _FILE, _MANIFEST = "FILE", "MANIFEST"
 _TEXT = "YAML or JSON text"
-#: What only a command line has, and what a tool has in its place.
+#: Texts that only suit a command line, and what a tool says instead.
 _OTHERWISE = (
     ("Files, directories, globs, - for standard input, or objects", f"Manifests as {_TEXT}, or names of objects"),
     ("files, or workloads", f"manifests as {_TEXT}, or workloads"),
@@ -40,7 +40,7 @@ _OTHERWISE = (
     (" Repeatable, in order.", " Made in order."),
     (" Repeatable.", ""),
 )
-#: Text in YAML or JSON: it has a key, or an end of a line. Neither stands in the name of an object.
+#: Text in YAML or JSON: it has a key, or a line break. Names of objects have neither.
 _IS_TEXT = re.compile(r"[{\n]|:(\s|$)")
 
 
@@ -55,12 +55,12 @@ class Tool:
     schema: Mapping[str, Any]
 
     def ask(self, asking: Asking, given: Mapping[str, Any], own: Mapping[str, str] | None = None) -> None:
-        """Ask it: with these arguments, of the cluster that `asking` has, which then has the answer.
+        """Ask the question with these arguments about the cluster of `asking`, which then has the answer.
 
-        `own`: texts for options that are not given. No file is read, whatever the arguments name.
+        `own`: texts for options that are not given. No file is read, whatever the arguments say.
 
         Raises:
-            Exception: whatever the command raises; UsageError where the arguments cannot be meant.
+            Exception: whatever the command raises; UsageError if the arguments are wrong.
         """
         params = {_name(param): param for param in self.command.params if _is_offered(param, self.name)}
         words = list(_words(params, given))
@@ -73,7 +73,7 @@ class Tool:
 
 
 def tools(commands: Mapping[str, Any]) -> Mapping[str, Tool]:
-    """The questions among these commands, by name."""
+    """The commands that are questions, by name."""
     found = {}
     for name, command in commands.items():
         params = getattr(command, "params", ())
@@ -84,12 +84,12 @@ def tools(commands: Mapping[str, Any]) -> Mapping[str, Tool]:
 
 
 def _description(said: str) -> str:
-    """What the help says, without examples: they are command lines."""
+    """The help text without its examples, which are command lines."""
     return " ".join(said.partition("\b\n")[0].split())
 
 
 def _is_offered(param: Any, tool: str) -> bool:
-    if param.name in _OF_PRINTING or (tool, param.name) == ("gate", "fixes"):  # fixes are drawn on pages only
+    if param.name in _OF_PRINTING or (tool, param.name) == ("gate", "fixes"):  # only pages draw fixes
         return False
     return getattr(param, "rich_help_panel", None) not in _SETTLED
 
@@ -101,7 +101,7 @@ def _name(param: Any) -> str:
 
 
 def _word(param: Any) -> str:
-    """What stands for its value: `MANIFEST`, `DURATION`."""
+    """Its placeholder: `MANIFEST`, `DURATION`."""
     return (param.metavar or "").strip("[].")
 
 
@@ -146,7 +146,7 @@ def _type(param: Any) -> Mapping[str, Any]:
 
 
 def _said(param: Any) -> str:
-    """What the help says; text stands where a file can stand on a command line."""
+    """The help text; instead of a file, an argument is text."""
     said = param.help or ""
     for typed, given in _OTHERWISE:
         said = said.replace(typed, given)
@@ -163,10 +163,10 @@ def _said(param: Any) -> str:
 
 
 def _words(params: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments as on a command line; options first, so that no argument is taken for one.
+    """The arguments as on a command line; options first, so that no argument is mistaken for one.
 
     Raises:
-        UsageError: there is no such argument, or a value is of another type.
+        UsageError: there is no such argument, or a value has another type.
     """
     unknown = sorted(given.keys() - params.keys())
     if unknown:
@@ -203,12 +203,12 @@ def _article(kind: str) -> str:
 
 
 def _shown(param: Any, value: Any) -> str:
-    """The value; of a text only that there is one: it stands in its place later."""
+    """The value; a text is replaced by a name, and is filled in later."""
     return "text" if _word(param) in (_FILE, _MANIFEST) else str(value)
 
 
 def _texts(param: Any, name: str, value: Any) -> Any:
-    """Texts under names that errors call them by; what is not text stays the name of an object, or of no file."""
+    """The texts under the names that errors use; any other value is the name of an object."""
     name = _MANIFEST.lower() if _word(param) == _MANIFEST else name
 
     def as_text(each: str, called: str) -> str:

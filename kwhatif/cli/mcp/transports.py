@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-#: The variable of the environment that has the token of clients.
+#: The environment variable with the token of clients.
 TOKEN = "KWHATIF_MCP_TOKEN"  # noqa: S105 - its name
-#: A shorter one can be guessed.
+#: A shorter token could be guessed.
 _SHORTEST = 16
 
 
 def stdio(server: Server[Any]) -> Callable[[], None]:
-    """Speaks with the one client that has started this process, until that closes the stream."""
+    """Speaks with the one client that has started this process, until it closes the stream."""
 
     async def speak() -> None:
         async with stdio_server() as (received, sent):
@@ -37,11 +37,11 @@ def stdio(server: Server[Any]) -> Callable[[], None]:
 
 
 def http(server: Server[Any], address: tuple[str, int]) -> Callable[[], None]:
-    """Speaks with all who have the token (streamable HTTP), until the process ends.
+    """Speaks with all clients that have the token (streamable HTTP), until the process ends.
 
     Raises:
-        BadParameter: it is not an address of this machine alone, or the token can be guessed.
-        InputError: the address cannot be listened at.
+        BadParameter: it is not an address of this machine alone, or the token is too short.
+        InputError: it is not possible to listen at the address.
     """
     import uvicorn
 
@@ -76,7 +76,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class _WithToken:
-    """Lets those through who have the token."""
+    """Lets requests through that have the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
