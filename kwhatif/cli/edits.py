@@ -35,7 +35,8 @@ If = Annotated[
     typer.Option(
         "--if",
         metavar="EDIT",
-        help="Edit the cluster first: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
+        help="Edit the cluster first: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE."
+        " Repeatable, in order.",
         rich_help_panel=EDITS,
         autocompletion=complete_edit,
     ),

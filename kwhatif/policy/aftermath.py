@@ -20,8 +20,8 @@ PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "afterm
 class Fragile(NamedTuple):
     """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
 
-    `kind` is node or zone, `name` the worst of them, `verdict` its result; `more` others cannot fail either.
-    `unjudged` says why none of them could be judged.
+    `kind` is node or zone, `name` the worst of them, `verdict` its result; `more` others may not fail either.
+    `unjudged`: why none of them could be judged.
     """
 
     kind: str
@@ -52,14 +52,14 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Violation]:
         said = f"{owner} is" if owner.startswith("Pod ") else number
         message = f"{said} pending once all has settled; no pod of priority {rule.pending.min_priority} or more may be"
         yield Violation(PENDING, rule.pending.level, message, pods=pods, names=(owner,))
-    for refused in story.refused:  # of unknown priority, which may be the reason
+    for refused in story.refused:  # the unknown priority may be the reason
         if not _is_of_before(refused, story):
             message = f"pods of {refused.workload} are refused once all has settled: {refused.message}"
             yield Violation(PENDING, rule.pending.level, message, names=(refused.workload,))
 
 
 def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
-    """Whether it is not caused by what was asked: it is not about the manifests or, without these, was already so."""
+    """Whether what was asked does not cause it: it is not about the manifests or, without these, was already there."""
     return row.anyway or (story.caused is None and row.initial)
 
 
@@ -88,7 +88,7 @@ def violation_of(fragile: Fragile) -> Violation:
 
 
 class Brought(NamedTuple):
-    """A finding that was not there before; or that was, and what is worse of it: level, what-ifs and subjects."""
+    """A finding that was not there before; or one that is worse now: in level, what-ifs and subjects."""
 
     finding: AuditFindingRow
     was_level: AuditLevel | None = None

@@ -65,7 +65,7 @@ def _no_such_field(above: str, field: str, known: tuple[str, ...] | list[str]) -
 
 
 def _type_at(path: tuple[str, ...]) -> inspect.Type | None:
-    """The type of a field; None where that cannot be known."""
+    """The type of a field; None if it is not known."""
     variable, *fields = path
     if variable not in _TYPES:
         return None
@@ -78,7 +78,7 @@ def _type_at(path: tuple[str, ...]) -> inspect.Type | None:
 
 
 def _plain(info: inspect.Type) -> inspect.Type:
-    """Of `X | None` the X."""
+    """The X of `X | None`."""
     if not isinstance(info, inspect.UnionType):
         return info
     others = [member for member in info.types if not isinstance(member, inspect.NoneType)]

@@ -1,4 +1,4 @@
-"""What a policy makes of caveats: each is a failure, a warning, or nothing but a line in the report."""
+"""The level of each caveat in a policy: a failure, a warning, or only a line in the report."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kwhatif.report.policy import JudgedWorkload
 
 
 def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
-    """The level of a caveat: as the policy says; else `strict` fails what is missing; else its own.
+    """The level of a caveat: as the policy says; else, with `strict`, missing information fails; else its own.
 
-    Of several patterns the code itself comes first, then the first that matches.
+    If several patterns match, the exact code wins, then the first pattern.
     """
     if caveat.code in policy.caveats:
         return policy.caveats[caveat.code]
@@ -34,7 +34,7 @@ def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
 def doubts(
     caveats: Sequence[Caveat], workloads: Sequence[JudgedWorkload], policy: Policy, *, strict: bool
 ) -> Iterator[Violation]:
-    """The caveats that fail or warn, workload by workload where they are about some."""
+    """The caveats that fail or warn; those about workloads, workload by workload."""
     for caveat in caveats:
         level = level_of(caveat, policy, strict=strict)
         if level not in ("fail", "warn"):
@@ -53,12 +53,12 @@ def _concerned(caveat: Caveat, workloads: Sequence[JudgedWorkload]) -> Iterator[
 
 
 def max_age(policy: Policy) -> int | None:
-    """How old a dump may be, in seconds; None: the policy does not say."""
+    """The maximum age of a dump, in seconds; None: the policy does not say."""
     return None if policy.snapshot is None else parse_duration(policy.snapshot.max_age) // 1_000_000_000
 
 
 def mistakes(policy: Policy) -> Iterator[Issue]:
-    """Codes that do not exist, and an age that is not one."""
+    """Codes that do not exist, and an invalid age."""
     for pattern in policy.caveats:
         if not any(is_like(code, pattern) for code in CODES):
             yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"

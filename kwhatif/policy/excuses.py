@@ -55,7 +55,7 @@ def _entries(annotation: str) -> Iterator[str]:
 def _excuse(text: str) -> Excuse | str:
     names, _, reason = text.partition(":")
     rules = tuple(name.strip() for name in names.split(","))
-    # The names that a policy gives to rules of a kind are not known here: the kind is enough.
+    # The names that policies give to rules of a kind are not known here: the kind is enough.
     wrong = next(filter(None, (unknown_rule(rule, [*all_names(), *_kind(rule)]) for rule in rules)), "")
     if wrong:
         return wrong

@@ -54,13 +54,13 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         workloads: the workloads in the order of the manifests.
         labels: the labels of every node, by name.
         today: the date for the expiry of exceptions.
-        reacted: the workloads after all reactions to evictions; empty if there are none.
+        reacted: the workloads after all reactions to evictions; empty without reactions.
         caveats: the caveats of the report.
         strict: whether missing information fails, unless the policy says otherwise.
         known: the names that patterns of the policy can match.
         story: the simulated events, if the policy has rules about them.
         fragile: the result of the rule `survives`.
-        audited: the findings of an audit that the manifests bring, if the policy has the rule `audit`.
+        audited: the findings of an audit that the manifests cause, if the policy has the rule `audit`.
     """
     by_name = {workload.row.name: workload for workload in workloads}
     violations = (
@@ -163,7 +163,7 @@ def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
 
 
 def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
-    """Names in rules that the cluster does not have; patterns may match future names."""
+    """Names in rules that do not exist in the cluster; patterns may match future names."""
     named: dict[tuple[str, str], None] = {}
     for rule, kind, names in book.names():
         there = known.namespaces if kind == "namespace" else known.priority_classes

@@ -30,7 +30,7 @@ class Hit(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """What breaks a rule of the policy: about a workload of the manifests, or about what these names stand for."""
+    """The violation of a rule, about a workload of the manifests, or about other objects that it names."""
 
     rule: str
     level: Level
@@ -39,7 +39,7 @@ class Violation(NamedTuple):
     workload: JudgedWorkload | None = None
     pods: tuple[str, ...] = ()
     caveat: Caveat | None = None
-    #: All that it concerns, the first one first: workloads of the manifests, or others.
+    #: Everything that it concerns, the main subject first: workloads of the manifests, or others.
     names: tuple[str, ...] = ()
 
 
@@ -90,11 +90,11 @@ def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
 
 
 def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
-    """The number of pods that are not created because of these, as part of this finding."""
+    """The number of pods that are not created because of these; part of this finding."""
     names = {decision.pod for decision in hits}
     if not any(decision.waits_for in names for decision in workload.decisions):
         return ""
-    waiting = workload.row.waiting  # all for the same pod
+    waiting = workload.row.waiting  # all are about the same pod
     return f", {waiting} {'waits' if waiting == 1 else 'wait'} for {'it' if len(hits) == 1 else 'them'}"
 
 
@@ -190,7 +190,7 @@ def expression(
 ) -> Find:
     """Pods for which the expression is false, or cannot be evaluated.
 
-    `budgets`: by pod what is left for all expressions of the policy.
+    `budgets`: the cost that is left for all expressions of the policy, by pod.
     """
 
     def objection(workload: object, decision: Decision) -> str:

@@ -100,7 +100,7 @@ class PendingRule(_Part):
 
 
 class AftermathRule(_Part):
-    """What is not allowed once all has settled; the gate then simulates that, as `kwhatif simulate` does.
+    """What is not allowed once the cluster has settled; the gate then simulates that, as `kwhatif simulate` does.
 
     `loop`: it never settles. `budget_overrun`: a budget has fewer healthy pods than it requires, by more than at the
     start.
@@ -112,10 +112,10 @@ class AftermathRule(_Part):
 
 
 class AuditRule(_Part):
-    """No finding of `kwhatif audit` may be there once the manifests are applied that was not there before.
+    """The manifests must not cause new findings of `kwhatif audit`.
 
-    `min_level`: findings of this level, and worse ones. `only`: the kinds of what-ifs to ask; without it all that ask
-    about pods, nodes and budgets.
+    `min_level`: findings of this level, and worse ones. `only`: the kinds of what-ifs; by default all about pods, nodes
+    and budgets.
     """
 
     level: Level = "fail"
@@ -124,7 +124,7 @@ class AuditRule(_Part):
 
 
 class AnnotationRule(_Part):
-    """The rules that an object may suppress by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
+    """The rules that an object may suppress with its annotation `kwhatif.dev/ignore`: patterns of rule names."""
 
     allow: tuple[str, ...] = ("*",)
 

@@ -75,7 +75,7 @@ def _advice(row: AdvisedRow) -> Iterator[Block]:
 
 
 def smallest_fixes(row: AdviseRow) -> Iterator[Block]:
-    """For the gate: under each workload that does not fit the cheapest advice."""
+    """For the gate: the cheapest advice under each workload that does not fit."""
     if not row.workloads:
         return
     yield Heading("Smallest fix")
@@ -144,7 +144,7 @@ _PLAIN = {
 
 
 def change_sentence(change: AdvisedChangeRow) -> str:
-    """What to do: `request less cpu: 300m instead of 500m`."""
+    """What to do, such as `request less cpu: 300m instead of 500m`."""
     match change.kind:
         case "request-less":
             return f"request less {change.about}: {change.after} instead of {change.before}"
@@ -174,7 +174,7 @@ def _about_pods(change: AdvisedChangeRow) -> str:
 
 
 def effect(row: AdviceRow) -> str:
-    """What comes of it: `then it fits on general-a2`."""
+    """The result, such as `then it fits on general-a2`."""
     if row.of == 1:
         if row.outcome == "Preempts":
             return f"then it gets {row.node} by evicting {some(row.victims)}"
@@ -192,13 +192,13 @@ def advice_sentence(row: AdviceRow) -> str:
 
 
 def counted(report: Report) -> list[tuple[Outcome, str]]:
-    """Of workloads that nothing is advised for, though not all of their pods fit: the outcome, and a sentence."""
+    """For workloads without advice whose pods do not all fit: the outcome, and a sentence."""
     rows = [each for each in report.workloads if each.unschedulable or each.ignored]
     return [("Unschedulable" if each.unschedulable else "Ignored", f"{each.name}: {each.message}") for each in rows]
 
 
 def _verdict(row: AdvisedRow, report: Report) -> Verdict:
-    """What the matter is, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
+    """The problem, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
     first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
     is_alone = first is not None and (row.of == 1 or row.workload.endswith(f" {row.pod}"))
     doubt = doubt_about(first, report) if first is not None and is_alone else ""
@@ -221,7 +221,7 @@ def _headline(row: AdvisedRow, report: Report, pod: Decision | None) -> str:
 
 
 def introduction(row: AdvisedRow) -> str:
-    """What the list below is, or that there is none."""
+    """The introduction of the list below, or that there is no advice."""
     if row.advice:
         beside = " without evicting anybody" if row.outcome == "Preempts" else ""
         return f"What would help{beside}, the cheapest first (each was tried):"
@@ -233,12 +233,12 @@ def introduction(row: AdvisedRow) -> str:
 
 
 def left_sentence(row: LeftRow) -> str:
-    """What is in the way."""
+    """The obstacles that are left."""
     return f"{row.reason}: {sentence(row.evidence)}" if row.evidence is not None else row.reason
 
 
 def going_cells(row: GoingRow) -> tuple[str, ...]:
-    """A pod that could go: who, where, its priority, what that breaks, what it costs."""
+    """A pod that could be deleted: its name, workload, priority, the budgets that this breaks, and its cost."""
     who = some(row.pods)
     if row.by == "scheduler":
         who = f"{who} (the scheduler's choice)"
@@ -251,7 +251,7 @@ def going_cells(row: GoingRow) -> tuple[str, ...]:
 
 
 def commands(advice: AdviceRow) -> Iterator[str]:
-    """What makes the changes: kubectl where that can, else an edit that shows the effect."""
+    """Commands for the changes: kubectl if it can make them, else an edit that shows the effect."""
     patched = [change for change in advice.changes if change.patch]
     if patched:
         yield _patch_command(patched[0], [row for change in patched for row in change.patch])
@@ -273,7 +273,7 @@ def _patch_command(change: AdvisedChangeRow, rows: Sequence[PatchRow]) -> str:
     place = f"{kind.lower()} {shlex.quote(name)} -n {namespace}"
     if kind != "Pod":
         return f"kubectl patch {place} --type=json -p {patch}"
-    # What a pod asks for cannot be changed while it is there.
+    # The requests of a pod cannot be changed while it exists.
     local = f"kubectl patch --local -f - --type=json -p {patch} -o json"
     return f"kubectl get {place} -o json | {local} | kubectl replace --force -f -"
 

@@ -49,7 +49,7 @@ def suited(detail: Detail, *reports: Report) -> Detail:
 
 
 def answer(report: Report, detail: Detail) -> Iterator[Block]:
-    """Everything that is said, top to bottom; the verdict is the first, but for edits that it rests on."""
+    """All blocks, top to bottom; the verdict comes first, except for the edits."""
     if not detail.quiet:
         yield from lines(list(edit_lines(report)), "faint")
     first, *others = _answer(report, detail)
@@ -66,8 +66,8 @@ def answer(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def difference(comparison: Comparison, detail: Detail) -> Iterator[Block]:
-    """The edits, one line that says it all, then what is different."""
-    from kwhatif.render.comparison import comparison_blocks  # not for one report
+    """The edits, one summary line, then the differences."""
+    from kwhatif.render.comparison import comparison_blocks  # a single report does not need this
 
     if not detail.quiet:
         yield from lines(list(edit_lines(comparison.after)), "faint")
@@ -115,7 +115,7 @@ _SCENARIOS = "scenarios", "scenarios.scenarios"
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:
-    """The verdict and what backs it. A command's blocks are imported when they are drawn: most reports have none."""
+    """The verdict and its evidence. A command's module is imported when it is needed: most reports need only one."""
     field, maker = _SCENARIOS if report.scenarios else _MAKERS.get(report.command, ("decisions", ""))
     row = getattr(report, field)
     if not maker or row is None:
@@ -136,7 +136,7 @@ def _judged(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
-    """What follows stands below the verdict, and above what it rests on."""
+    """What follows is below the verdict, and above the evidence."""
     first, *others = parts
     yield first
     if report.story is not None:
@@ -147,7 +147,7 @@ def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
 
 
 def _growth(report: Report) -> Iterator[Block]:
-    """The nodes that an autoscaler has added on the way to the answer; nothing where none is asked for."""
+    """The nodes that an autoscaler has added for the answer; nothing without an autoscaler."""
     if report.autoscaler is not None and report.command != "autoscale":
         from kwhatif.render.autoscale import growth
 

@@ -31,16 +31,16 @@ from kwhatif.words.audit import event, levels, why
 
 #: How many findings are on the first screen.
 FIRST = 10
-#: How many findings have a part of their own on a page.
+#: How many findings have their own section on a page.
 _MOST_PARTS = 100
-#: So much of what helps is shown there.
+#: How many characters of the fix the table shows.
 _MOST_HELP = 66
 _TONES: dict[AuditLevel, Tone] = {"high": "bad", "medium": "warn", "low": ""}
 _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was interrupted"}
 
 
 def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
-    """The verdict, a line for each of the worst findings, and what was not judged; or all about one finding."""
+    """The verdict, a line for each of the worst findings, and what was not judged; or everything about one finding."""
     if row.explained:
         yield from _explained(report, next(each for each in row.findings if each.id == row.explained))
         return
@@ -87,7 +87,7 @@ def _verdict(row: AuditRow, doubt: str) -> Verdict:
 
 
 def _table(found: Sequence[AuditFindingRow], detail: Detail) -> Table:
-    """A row each; what helps stands below what happens, and is cut unless all is asked for."""
+    """A row for each finding; its fix is below, and is cut unless everything is asked for."""
     owned = any(each.owner for each in found) and detail.wide
     columns = (words("Level"), words("Finding"), *([words("Owner")] if owned else []), name("ID"))
     rows = [
@@ -109,7 +109,7 @@ def _cut(text: str, detail: Detail) -> str:
 def fix_words(finding: AuditFindingRow) -> str | None:
     """The fix in a few words: edits, or a flag; and on how many what-ifs it was proven, if not on all.
 
-    Or why none was looked for, if that takes too long.
+    Or why no fix was looked for, if that takes too long.
     """
     fix = finding.fix
     if fix is None and finding.takes is not None:
@@ -220,7 +220,7 @@ def _why_no_fix(found: AuditFindingRow, report: Report) -> str:
 
 
 def fix_command(fix: AuditFixRow, report: Report) -> str:
-    """What plays the fix."""
+    """The command that simulates the fix."""
     then = " ".join(f"--then {shlex.quote(edit)}" for edit in fix.edits)
     return command(f"kwhatif simulate {then}", report)
 

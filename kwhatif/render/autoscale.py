@@ -31,7 +31,7 @@ _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpente
 
 
 def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Block]:
-    """What is added, the choices that there were, and the pods that nothing is added for."""
+    """The new nodes, the alternatives, and the pods that get no node."""
     outside = _outside(report)
     yield verdict(_added(row, sum(map(len, outside.values()))), qualifier(report))
     if detail.quiet:
@@ -46,7 +46,7 @@ def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Blo
 
 
 def _outside(report: Report) -> Mapping[str, list[str]]:
-    """Pods of the manifests that wait for something else than a node, by why."""
+    """Pods of the manifests that do not wait for a node, by what they wait for."""
     found: dict[str, list[str]] = {}
     for each in report.decisions:
         if each.outcome in ("Gated", "Denied", "Ignored"):
@@ -57,7 +57,7 @@ def _outside(report: Report) -> Mapping[str, list[str]]:
 
 
 def growth(row: AutoscaleRow) -> Iterator[Block]:
-    """What was added on the way to another answer."""
+    """What was added while another question was answered."""
     said = _added(row)[1]
     yield Heading(_capital(said))
     yield from _rounds(row)
@@ -76,7 +76,7 @@ def _added(row: AutoscaleRow, outside: int = 0) -> tuple[Quality, str]:
 
 
 def adds(autoscaler: Autoscaler, nodes: Mapping[str, int]) -> str:
-    """`Karpenter adds 3 nodes of general`; `nodes` are those that come, by group."""
+    """`Karpenter adds 3 nodes of general`; `nodes` are the new nodes, by group."""
     said = [f"{plural(count, 'node')} of {group}" for group, count in nodes.items()]
     return f"{_NAMES[autoscaler]} adds {listed(said) if said else 'nothing'}"
 
@@ -142,7 +142,7 @@ def _types(claim: NewNodeClaim) -> str:
 
 
 def refusal(row: RefusedPod) -> str:
-    """Why nothing is added, groups with one reason together."""
+    """Why nothing is added; groups with the same reason are together."""
     if row.message:
         return row.message
     groups: dict[str, list[str]] = {}
@@ -165,7 +165,7 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
 
 
 def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator[Block]:
-    """Which nodes go, where their pods land, and what keeps the others."""
+    """The nodes that are removed, where their pods land, and why the others stay."""
     if row.explained is not None:
         yield Verdict(explained(row))
         return
@@ -175,7 +175,7 @@ def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator
 
 
 def explained(row: ConsolidateRow) -> str:
-    """Whether the node that was asked about goes, and why not: one line."""
+    """Whether the node in question is removed, and why not: one line."""
     node = row.explained
     shown = "".join(f"; a drain shows: {_proof(each)}" for each in row.drains)
     for each in row.nodes:
@@ -224,7 +224,7 @@ def _closest(row: NodeVerdict) -> str:
     return f", nearest is {row.nearest.node}: {_lacking(row.nearest)}"
 
 
-#: What upstream's words mean; those that say it themselves are left out.
+#: The meaning of upstream's reasons; those that are clear are left out.
 _REASONS: Mapping[str, str] = {
     "NotUnneededOtherReason": "the autoscaler looks at no node now",
     "CurrentlyBeingDeleted": "it is on its way out already",
@@ -285,12 +285,12 @@ def _plan(row: ConsolidateRow) -> Iterator[Block]:
 
 
 def _money(row: NodeVerdict | DisruptionCommand, columns: Sequence[object]) -> Sequence[str | None]:
-    """What is saved, where there is a column for it."""
+    """What is saved, if the table has a column for it."""
     return [None if row.saved is None else f"{row.saved:g}" for _ in columns]
 
 
 def _proof(row: DrainedRow) -> str:
-    """What a drain of the nodes comes to."""
+    """The result of draining the nodes."""
     pods = sum(each.pods for each in row.landed)
     said = [
         f"{plural(pods, 'pod')} {'lands' if pods == 1 else 'land'} on {some([each.node for each in row.landed])}"

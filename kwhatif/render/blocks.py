@@ -1,8 +1,8 @@
 """What a report says, as blocks: made once for each command, and drawn by `terminal` and `markdown`.
 
-Everything that a drawer needs is here. A block says what its content is, and not how it looks: a text is plain, and a
-drawer escapes it and shortens the names of nodes; signs and tones are names, for which a drawer has glyphs and colours:
-the glyphs of plain text are here (`GLYPHS`).
+A block says what its content is, not how it looks: texts are plain, and a drawer escapes them and shortens the names of
+nodes; signs and tones are names, for which a drawer has glyphs and colours. The glyphs of plain text are here
+(`GLYPHS`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kwhatif.words.amounts import but
 
 Tone = Literal["", "good", "warn", "bad", "faint", "strong"]
 Sign = Outcome | Quality
-#: Signs as plain text has them, in a terminal or for a program.
+#: The signs of plain text, in a terminal or for a program.
 GLYPHS: Mapping[Sign, str] = {
     "Placed": "✔",
     "Preempts": "!",
@@ -30,7 +30,7 @@ GLYPHS: Mapping[Sign, str] = {
     "doubtful": "!",
     "bad": "✘",
 }
-#: How many rows of a table a terminal shows, unless all are asked for.
+#: How many rows of a table a terminal shows, unless all are wanted.
 _MOST_ROWS = 20
 
 
@@ -53,14 +53,14 @@ Words = str | Sequence[str | Span]
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-#: How sure a statement is. `several`: it is one of several outcomes.
+#: How certain a statement is. `several`: it is one of several outcomes.
 Degree = Literal["assumed", "several", "proven"]
 #: The weakest first.
 DEGREES: Sequence[Degree] = ("assumed", "several", "proven")
 
 
 class Sure(NamedTuple):
-    """How sure a statement is, and what keeps it from being surer, in a few words."""
+    """How certain a statement is, and what makes it uncertain, in a few words."""
 
     degree: Degree
     why: str = ""
@@ -73,8 +73,8 @@ PROVEN = Sure("proven")
 class Verdict:
     """The answer in one line. `tone`: other than the sign's. `minor`: the answer about a part.
 
-    `doubt`: what it depends on, to be said in the same line. `sure`: how sure it is, as `certainty` says; a drawer that
-    shows it leaves out the doubt, which is in it.
+    `doubt`: what it depends on, for the same line. `sure`: how certain it is (see `certainty`); a drawer that shows it
+    leaves out the doubt, which it includes.
     """
 
     text: Words
@@ -101,7 +101,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A paragraph; a strong one is part of the answer, a faint one can be left unread. `depth`: as that of an item."""
+    """A paragraph; a strong one is part of the answer, a faint one may be skipped. `depth`: as for an item."""
 
     text: Words
     tone: Tone = ""
@@ -121,7 +121,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Items below each other. Numbers: the first is the best; lines: each stands by itself, or below another."""
+    """Items below each other. Numbers: the first is the best; lines: each is independent."""
 
     items: Sequence[Item]
     marks: Literal["bullets", "numbers", "lines"] = "bullets"
@@ -135,13 +135,13 @@ class Change:
     after: float
 
 
-#: None: there is none. Several texts stand below each other, or are separated by semicolons. A span is shown whole.
+#: None: nothing. Several texts are on separate lines, or are separated by semicolons. A span is never cut.
 Value = str | Span | int | None | Change | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value that has a sign before it, or a tone."""
+    """A value with a sign, or a tone."""
 
     value: Value
     tone: Tone = ""
@@ -152,8 +152,8 @@ class Cell:
 class Column:
     """What the values of a column are: words, names of objects, names of nodes, or numbers.
 
-    `named`: the title is a name of its own, and stays as it is. `droppable`: it is left out where there is no room and
-    its values are all the same.
+    `named`: the title is a name, and is not changed. `droppable`: it may be left out if there is no room and all its
+    values are equal.
     """
 
     title: str
@@ -167,7 +167,7 @@ Row = Sequence[Value | Cell]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with a value for each column. `most`: how many of them say enough, unless all are asked for; None: all.
+    """Rows with a value for each column. `most`: how many rows are enough, unless all are wanted; None: all.
 
     `rest`: in place of rows that were not made. `named`: a table above may lead to each row, by its first value.
     """
@@ -181,10 +181,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Evidence for the answer, under a title: a page shows it when it is asked for.
-
-    `bare`: where nothing is folded, there is no title.
-    """
+    """Evidence for the answer, under a title: a page folds it. `bare`: without folding, there is no title."""
 
     title: str
     blocks: Sequence[Block]
@@ -228,28 +225,28 @@ def words(title: str, *, named: bool = False) -> Column:
     return Column(title, "words", named)
 
 
-#: A column with signs alone.
+#: A column with only signs.
 SIGN = Column("")
 
 
 def signed(sign: Sign) -> Cell:
-    """A sign alone."""
+    """Only a sign."""
     return Cell("", sign=sign)
 
 
 def lines(texts: Sequence[str], tone: Tone = "") -> Iterator[Listing]:
-    """The texts, each on a line by itself; nothing where there are none."""
+    """The texts, each on its own line; nothing without texts."""
     if texts:
         yield Listing([Item(each, tone=tone) for each in texts], "lines")
 
 
 def shown(*tables: Table) -> Iterator[Table]:
-    """The tables that have rows."""
+    """The tables with rows."""
     return (table for table in tables if table.rows)
 
 
 def titled(title: str, table: Table | Listing) -> Iterator[Block]:
-    """The table or list under a title; nothing where it is empty."""
+    """The table or list under a title; nothing if it is empty."""
     if not _is_empty(table):
         yield Heading(title)
         yield table
@@ -260,6 +257,6 @@ def _is_empty(block: Block) -> bool:
 
 
 def folded(title: str, *blocks: Block, bare: bool = False) -> Iterator[Folded]:
-    """The blocks under a title, without empty tables and lists; nothing where all are empty."""
+    """The blocks under a title, without empty tables and lists; nothing if all are empty."""
     if kept := [block for block in blocks if not _is_empty(block)]:
         yield Folded(title, kept, bare)

@@ -1,4 +1,4 @@
-"""Blocks as few words: a text of a limited number of tokens, for a reader that pays for each."""
+"""Blocks in a limited number of tokens, for readers that pay for each."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
 from kwhatif.words.amounts import plural
 
-#: How many rows of a table, and items of a list, are shown: as many as there is room for.
+#: How many rows of a table, and items of a list, are shown: the first of these that fits.
 _ROWS = (20, 10, 5, 3, 1)
 #: Characters of one sentence or cell.
 _MAX_TEXT = 600
-#: Room for the last line, which says what is left out.
+#: Reserved for the last line, which says what is left out.
 _LAST = 60
-#: A token at most: some letters, some digits, a run of blanks, or anything else by itself.
+#: Each match is at most a token: some letters, some digits, spaces, or any other character.
 _PIECE = re.compile(r"[A-Za-z]{1,3}|[0-9]{1,2}|\n|[ ]{2,}|[^A-Za-z0-9\s]")
 
 
 def tokens(text: str) -> int:
-    """How many tokens the text is, at most: tokenizers make no more of names and sentences in ASCII, nor of bytes."""
+    """The largest number of tokens of the text: tokenizers need no more for ASCII names and sentences, or for bytes."""
     return sum(1 if piece.isascii() else len(piece.encode()) for piece in _PIECE.findall(text))
 
 
 def brief(answered: Report | Comparison, most: int, *, explain: bool = False) -> str:
-    """What is answered, in at most `most` tokens: the verdict first, names in full."""
+    """The answer in at most `most` tokens: the verdict first, names in full."""
     report = answered.after if isinstance(answered, Comparison) else answered
     return "\n".join(lines_within(list(_blocks(answered, explain=explain)), most, len(report.caveats)))
 
@@ -67,7 +67,7 @@ def _blocks(answered: Report | Comparison, *, explain: bool) -> Iterator[Block]:
 
 
 def _shortened(lines: Sequence[str], most: int, caveats: int) -> Iterator[str]:
-    """As many lines as there is room for; what an answer leaves out is counted at least."""
+    """As many lines as fit; the number of lines that are left out is added."""
     room = most - _LAST
     for number, line in enumerate(lines):
         room -= tokens(line) + 1

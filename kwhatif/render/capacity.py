@@ -64,7 +64,7 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block
 
 
 def _peak(peak: PeakRow, detail: Detail) -> Iterator[Block]:
-    """Whether the peak itself fits, and what each workload comes to."""
+    """Whether the peak itself fits, and its number of pods for each workload."""
     if not peak.pending:
         yield Sentence(f"The peak fits: {plural(peak.more, 'more pod')} of {_of_workloads(peak)}", "strong")
     else:
@@ -84,7 +84,7 @@ def _of_workloads(peak: PeakRow) -> str:
 
 
 def _places(fit: FitRow) -> Iterator[Block]:
-    """What was counted; then zone by zone, and node by node."""
+    """What was counted; then by zone, and by node."""
     if _is_one_gang(fit):
         nodes = [(each, sum(counts)) for each, counts in _counts(fit)]
         yield from folded("Where they land", Table([node(), number("Pods")], nodes))
@@ -101,7 +101,7 @@ def _places(fit: FitRow) -> Iterator[Block]:
 
 
 def _grown(grown: GrownRow, row: CapacityRow) -> Iterator[Block]:
-    """The nodes that come, what has no bounds, and why no more come."""
+    """The new nodes, groups without bounds, and why there are no more nodes."""
     said = adds(grown.autoscaler, grown.nodes)
     yield Sentence(said[:1].upper() + said[1:], "strong")
     if grown.unbounded:
@@ -120,12 +120,12 @@ def _grown(grown: GrownRow, row: CapacityRow) -> Iterator[Block]:
 
 
 def _is_one_gang(fit: FitRow) -> bool:
-    """Whether a set is one group of pods, and nothing else."""
+    """Whether a set is a single group of pods."""
     return len(fit.gangs) == 1 and sum(counted.times for counted in fit.counted) == fit.gangs[0].pods
 
 
 def _racks(fit: FitRow) -> Iterator[Block]:
-    """How many groups each value of their topology takes."""
+    """How many groups fit for each value of their topology label."""
     for gang in fit.gangs:
         if gang.topology_key and gang.placements:
             counts = sorted(gang.placements.items(), key=lambda item: (-item[1], item[0]))
@@ -133,7 +133,7 @@ def _racks(fit: FitRow) -> Iterator[Block]:
 
 
 def _nodes(fit: FitRow) -> list[tuple[str | int, ...]]:
-    """The nodes that take pods, those that take most first, and how many of each workload."""
+    """The nodes that take pods, those with the most pods first, and how many of each workload."""
     return [(name, *counts) for name, counts in _counts(fit)]
 
 
@@ -203,7 +203,7 @@ def headline(row: CapacityRow) -> tuple[Quality, str]:
 
 
 def _beside(peak: PeakRow | None, quality: Quality) -> Quality:
-    """A peak that does not fit is not good, whatever fits beside it."""
+    """A peak that does not fit is not good, even if more pods would fit."""
     return "bad" if peak is not None and peak.pending else quality
 
 
@@ -212,7 +212,7 @@ def _evicts(row: CapacityRow) -> bool:
 
 
 def _how(row: CapacityRow) -> str:
-    """Whether that is beside a peak, and takes evictions, where they are possible."""
+    """Whether it is at the peak, and with evictions, if they are possible."""
     if row.fit is None:
         return ""
     if row.peak is not None:
@@ -261,7 +261,7 @@ def fit_number(fit: FitRow) -> str:
 
 
 def _lacking(row: CapacityRow) -> str:
-    """What the missing ones ask for in all; "" if none are missing."""
+    """What the missing sets request in all; "" if none are missing."""
     target = row.target
     if target is None or target.met:
         return ""
@@ -308,7 +308,7 @@ def _why(decision: Decision | None, stop: StopRow) -> str:
 
 
 def _closest(row: ReasonRow) -> str:
-    """What the node says that comes closest."""
+    """The objection of the node that comes closest."""
     evidence, node = row.evidence, row.node or ""
     if evidence is None:
         return ""
@@ -319,12 +319,12 @@ def _closest(row: ReasonRow) -> str:
 
 
 def _stranded(row: TightestRow) -> str:
-    """What is free of the other resources on these nodes, and cannot be used."""
+    """Other resources that are free on these nodes, and cannot be used."""
     return _amounts({name: number for name, number in row.stranded.items() if number}) or "nothing else"
 
 
 def _evictions(row: CapacityRow, report: Report) -> str:
-    """What the pods cost that fit by eviction; "" where none is evicted."""
+    """The cost of the pods that fit by eviction; "" if none is evicted."""
     found = row.preempting
     if found is None or row.fit is None:
         return ""

@@ -1,6 +1,6 @@
-"""How sure a statement is: proven, one of several outcomes, or assumed; decided here alone, from what the report holds.
+"""How certain a statement is: proven, one of several outcomes, or assumed; decided only here, from the report.
 
-A caveat is said in the words that it has in the line of a verdict (`qualifiers`).
+Caveats have the same words as in the line of a verdict (`qualifiers`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural
 
-#: In a cluster it may come otherwise, by chance or by an order that is not known.
+#: A cluster may decide otherwise, by chance or by an order that is not known.
 SEVERAL = frozenset[type](
     {
         scheduling.OrderOfEquals,
@@ -26,7 +26,7 @@ SEVERAL = frozenset[type](
         autoscaling.ExpanderTied,
     }
 )
-#: These say only how it was judged: as the cluster does it.
+#: These only say how it was judged: as the cluster does it.
 EXACT = frozenset[type](
     {
         scheduling.BudgetComputed,
@@ -47,7 +47,7 @@ EXACT = frozenset[type](
         reading.DanglingReference,
     }
 )
-#: What a story leaves to chance, as `conventions` count it.
+#: Random choices of a story, as `conventions` count them.
 _CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
 
 
@@ -57,12 +57,12 @@ def of_report(report: Report) -> Sequence[Sure]:
 
 
 def of_decision(decision: Decision, report: Report) -> Sequence[Sure]:
-    """What becomes of a pod."""
+    """The outcome of a pod."""
     return _sure(_ties([decision]), _about(report, about_pod(decision)))
 
 
 def of_workload(row: WorkloadRow, decisions: Sequence[Decision], report: Report) -> Sequence[Sure]:
-    """What becomes of the pods of a workload."""
+    """The outcome of the pods of a workload."""
     return _sure(_ties(decisions), _about(report, about_workload(row, decisions)))
 
 
@@ -86,7 +86,7 @@ def choices(story: Story) -> str:
 
 
 def _sure(found: Iterable[Sure], caveats: Iterable[Caveat]) -> Sequence[Sure]:
-    """All that keeps it from being proven, the weakest first."""
+    """Everything that makes it uncertain, the weakest first."""
     kept = [caveat for caveat in caveats if type(caveat) not in EXACT]
     several = in_short([caveat for caveat in kept if type(caveat) in SEVERAL])
     assumed = in_short([caveat for caveat in kept if type(caveat) not in SEVERAL])
@@ -117,7 +117,7 @@ def _tied(tied: int, pods: int) -> Iterator[Sure]:
 
 
 def _equals(decision: Decision) -> int:
-    """How many nodes are as good for it as the best."""
+    """How many nodes are equally good for it."""
     if decision.outcome == "Preempts" and decision.preemption is not None:
         return len(decision.preemption.ties)
     return len(decision.ties) if decision.outcome == "Placed" else 0

@@ -1,4 +1,4 @@
-"""`kwhatif compare` in blocks: what is different between two clusters, and which answers because of what."""
+"""`kwhatif compare` in blocks: what is different between two clusters, and which answers differ because of what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROOFS = {
 
 
 def compare(report: Report, row: CompareRow, detail: Detail) -> Iterator[Block]:
-    """How much is different; the answers and their causes; and all changes."""
+    """How much is different, the answers with their causes, and all changes."""
     doubt = qualifier(report)
     sign = doubted("good", doubt) if not row.answers else "doubtful"
     yield Verdict(_headline(row), sign, doubt=doubt)
@@ -68,7 +68,7 @@ def _because(answer: ClusterAnswerRow, row: CompareRow) -> Sequence[str]:
 
 
 def _changes(rows: Sequence[ClusterChangeRow]) -> Iterator[tuple[str, Sequence[str]]]:
-    """What is changed, and how: of an object all changes together, of pods that come and go the workload."""
+    """What is changed, and how: all changes of an object together; for new and deleted pods the workload."""
     for (what, of_pods), found in groupby(rows, lambda row: (row.workload or row.object, bool(row.workload))):
         some_rows = list(found)
         if of_pods and len({each.object for each in some_rows}) > 1:

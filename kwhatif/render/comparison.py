@@ -1,4 +1,4 @@
-"""Two answers side by side, in blocks: without the edits and with them, or before and after the cluster has changed."""
+"""Two answers side by side, in blocks: without and with the edits, or before and after a change of the cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORDS: dict[Difference, tuple[str, str]] = {
 
 
 def comparison_blocks(comparison: Comparison, detail: Detail) -> Iterator[Block]:
-    """One line that says it all, then what is different."""
+    """One summary line, then the differences."""
     difference = comparison.difference
     is_same = not (difference.pods or difference.ends or _verdicts(comparison))
     yield Verdict(headline(comparison), tone="good" if is_same else "warn")
@@ -86,7 +86,7 @@ def _capacity_headline(comparison: Comparison, after: CapacityRow) -> str:
 
 
 def _capacity_number(row: CapacityRow) -> str:
-    """What is asked for: how many fit, or how many nodes that takes."""
+    """What is counted: how many pods fit, or how many nodes are needed."""
     added = row.added_nodes
     if added is not None:
         return f"{added.limit if added.nodes is None else added.nodes:,}"
@@ -94,7 +94,7 @@ def _capacity_number(row: CapacityRow) -> str:
 
 
 def _evictions(comparison: Comparison) -> str:
-    """How many pods a descheduler evicts; "" where that is the same, or none is asked about."""
+    """How many pods a descheduler evicts; "" if that is equal, or not asked."""
     was, now = (row and len(row.evicted) for row in (comparison.before.deschedule, comparison.after.deschedule))
     if was == now:
         return ""
@@ -102,7 +102,7 @@ def _evictions(comparison: Comparison) -> str:
 
 
 def _flips(comparison: Comparison, kind: Difference) -> str:
-    """From which outcomes to which."""
+    """The old and new outcomes."""
     rows = [row for row in comparison.difference.pods if row.difference == kind == "flipped"]
     pairs = Counter((row.before.outcome, row.after.outcome) for row in rows if row.before and row.after)
     said = [f"{count:,} {verb(was, count)} → {verb(now, count)}" for (was, now), count in pairs.items()]
@@ -110,7 +110,7 @@ def _flips(comparison: Comparison, kind: Difference) -> str:
 
 
 def _verdicts(comparison: Comparison) -> str:
-    """What becomes of a gate's verdict; "" where it is the same, or there is none."""
+    """The change of a gate's verdict; "" if it is equal, or there is none."""
     before, after = comparison.before.policy, comparison.after.policy
     if before is None or after is None or before.verdict == after.verdict:
         return ""
@@ -122,7 +122,7 @@ def _finding(row: FindingRow) -> str:
 
 
 def fate(row: FateRow | None) -> str:
-    """What becomes of the pod in a few words."""
+    """The outcome of the pod in a few words."""
     if row is None:
         return "-"
     said = verb(row.outcome, 1)
@@ -141,7 +141,7 @@ def _cell(row: FateRow | None) -> Cell:
 
 
 def ends(report: Report) -> Iterator[tuple[str, str]]:
-    """What a story, a descheduling cycle, or a count of pods comes to; but for where pods are."""
+    """The result of a story, a descheduling cycle, or a count of pods, except where the pods are."""
     story = report.story
     if story is not None:
         yield from ((f"{row.workload}, new pods", f"refused: {row.message}") for row in story.refused)
@@ -160,7 +160,7 @@ _LATER: Mapping[Course, str] = {"Settles": "settle", "Endless": "never settle", 
 
 
 def _ends_of_cycles(row: DescheduleRow) -> Iterator[tuple[str, str]]:
-    """What becomes of each pod that a descheduler wants to evict, and whether that ends."""
+    """The outcome of each pod that a descheduler wants to evict, and whether that ends."""
     yield "later runs", _LATER[row.course]
     for evicted in row.evicted:
         landed = evicted.replacement
@@ -212,7 +212,7 @@ def _counts(row: CapacityRow) -> Iterator[tuple[str, str]]:
 
 
 def changes(comparison: Comparison) -> Iterator[str]:
-    """The changes in words, the most important first; none where the answers say the same."""
+    """The changes in words, the most important first; none if the answers are equal."""
     difference = comparison.difference
     for row in difference.pods:
         yield f"{row.pod}: {fate(row.before)} → {fate(row.after)}"
@@ -244,7 +244,7 @@ def summary(report: Report) -> Iterator[str]:
 
 
 def answers(report: Report) -> Iterator[tuple[str, str]]:
-    """What each subject comes to: pods, scenarios, and whatever else the answer is about."""
+    """The outcome of each subject: pods, scenarios, and others."""
     yield from ends(report)
     for decision in report.decisions if report.capacity is None else ():
         victims = tuple(victim.pod for victim in decision.victims)

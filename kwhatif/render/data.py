@@ -22,7 +22,9 @@ def to_yaml(report: Document) -> str:
 
     content = report.to_dict()
     try:
-        written = _dumped(content, getattr(yaml, "CSafeDumper", yaml.SafeDumper))  # in a third of the time
+        written = _dumped(
+            content, getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        )  # libyaml takes a third of the time, but fails for command lines that are not UTF-8
     except UnicodeEncodeError:  # libyaml does not take what was not UTF-8 on the command line
         written = _dumped(content, yaml.SafeDumper)
     return safe_yaml(written)

@@ -25,9 +25,9 @@ from kwhatif.words.amounts import plural
 
 
 def decisions(report: Report, detail: Detail) -> Iterator[Block]:
-    """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order.
+    """Workload by workload, then pods without a workload: the worst first, pending pods in queue order.
 
-    Of many, a line each; on a page with the evidence for those that are not placed below.
+    If there are many, a line each; on a page with the evidence for pods that are not placed.
     """
     parts = without_members(parts_of(report), report.pod_groups)
     yield from group_parts(report.pod_groups, detail)
@@ -56,14 +56,14 @@ def decisions(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def replaced(answer: Verdict, *, minor: bool, more: str = "") -> Verdict:
-    """The answer about a part, perhaps with faint words behind it."""
+    """The answer about a part, perhaps followed by faint words."""
     if not more:
         return dataclasses.replace(answer, minor=minor)
     return dataclasses.replace(answer, text=(*answer.line, Span(more, "faint")), doubt="", minor=minor)
 
 
 def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[Item]:
-    """A line each; where many pods are placed, one for all of them."""
+    """A line each; if many pods are placed, one for all of them."""
     hidden = _hidden(parts, report, detail)
     for row, each in parts[: len(parts) - len(hidden)]:
         said = (
@@ -79,7 +79,7 @@ def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[It
 
 
 def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[Part]:
-    """The last of the parts, of which every pod is placed: they need no line each."""
+    """The last parts whose pods are all placed: they need no line each."""
     if detail.quiet or detail.page or report.command == "preempt":
         return []
     good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
@@ -87,7 +87,7 @@ def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[P
 
 
 def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, minor: bool) -> Iterator[Block]:
-    """The first pod of each outcome, with what its decision says why; with `-o wide`, all."""
+    """The first pod of each outcome whose decision says why; with `-o wide`, all."""
     counts = Counter(decision.outcome for decision in decisions)
     shown: set[str] = set()
     for decision in decisions:
@@ -106,7 +106,7 @@ def _first_of(alike: int) -> str:
 
 
 def _head(decision: Decision, report: Report, detail: Detail, *, of: int) -> Verdict:
-    """The verdict; shorter where the line about the workload has said why."""
+    """The verdict; shorter if the line about the workload has said why."""
     if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
         text = (exact(decision.pod, "strong"), f" {verb(decision.outcome, 1)}")
         return Verdict(text, decision.outcome, sure=of_decision(decision, report))
@@ -171,7 +171,7 @@ def _message(decision: Decision) -> Iterator[Block]:
 
 
 def queued_before(report: Report) -> Iterator[Block]:
-    """That pods which were pending already have taken room first."""
+    """A note that pods which were already pending have taken room first."""
     count = sum(row.node is not None for row in report.queued_before)
     if count:
         were = "pod that was" if count == 1 else "pods that were"

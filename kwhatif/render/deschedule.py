@@ -1,4 +1,4 @@
-"""`kwhatif deschedule` in blocks: strategy by strategy whom it evicts, who is spared, and what the nodes gain."""
+"""`kwhatif deschedule` in blocks: the pods that each strategy evicts, those that are spared, the effect on nodes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _strategy(strategy: StrategyRow, row: DescheduleRow, detail: Detail) -> Iter
 
 
 def _distinct(notes: Sequence[str]) -> Iterator[str]:
-    """Of notes with the same beginning, the first, and how many more there are."""
+    """The first of the notes with the same beginning, and how many more there are."""
     for _, alike in groupby(notes, lambda note: note.partition(":")[0]):
         first, *others = alike
         yield f"{first} (and {len(others):,} more)" if others else first
@@ -164,7 +164,7 @@ _CAUSES: Mapping[ReplacementCause, str] = {
 
 
 def worded_cycle(row: DescheduleRow) -> DescheduleRow:
-    """The row with what becomes of replacements in words."""
+    """The row with the outcome of replacements in words."""
     return replace(row, evicted=tuple(map(_worded, row.evicted)))
 
 
@@ -214,7 +214,7 @@ def _quality(row: DescheduleRow) -> Quality:
 
 
 def _rounds(row: DescheduleRow) -> str:
-    """What later cycles do; "" where none is needed to know."""
+    """The result of later cycles; "" if it does not matter."""
     later = row.rounds[1:]
     if not row.evicted:
         return ""
@@ -231,7 +231,7 @@ def _rounds(row: DescheduleRow) -> str:
 
 
 def _landing(row: ReplacementRow) -> str:
-    """What becomes of the pod that comes instead."""
+    """The outcome of the replacement."""
     then = f", then {row.message}" if row.message else ""
     match row.landing:
         case "Elsewhere" | "SameNode":
@@ -246,7 +246,7 @@ def _landing(row: ReplacementRow) -> str:
 
 
 def _node_classes(strategy: StrategyRow, row: DescheduleRow) -> str:
-    """What a strategy takes the nodes for: `nodes: 1 underutilized (b1), …`; "" where it does not ask."""
+    """How a strategy classifies the nodes: `nodes: 1 underutilized (b1), …`; "" if it does not."""
     found: dict[str, list[str]] = {"underutilized": [], "overutilized": [], "appropriate": []}
     for each in row.node_classes:
         if _is_by(strategy, each):
@@ -260,7 +260,7 @@ def _node_classes(strategy: StrategyRow, row: DescheduleRow) -> str:
 
 
 def _spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
-    """Rule -> the pods that it spares, the rule that spares most first; a pod counts for each of its reasons."""
+    """Rule -> the pods that it spares, the rule with the most pods first; a pod counts for each of its reasons."""
     found: dict[str, list[str]] = {}
     for spared in row.spared:
         for reason in spared.reasons or ("no reason is given",):

@@ -22,16 +22,16 @@ class NodeNames:
     def __init__(self, names: Iterable[str] = ()) -> None:
         distinct = set(names)
         self.suffix = _shared_suffix(distinct) if len(distinct) > 1 else ""
-        # Not where the name goes on, as in a longer suffix.
+        # not if the name continues, as in a longer suffix
         self._pattern = re.compile(re.escape(self.suffix) + r"(?![\w-]|\.\w)") if self.suffix else None
 
     def cut(self, text: str) -> str:
-        """The text, with the suffix left out wherever a node is named."""
+        """The text, without the suffix of node names."""
         return text if self._pattern is None else self._pattern.sub("", text)
 
     @property
     def note(self) -> str:
-        """What a reader needs to know to write the names in full; "" if they are whole."""
+        """The hint with the suffix of node names; "" if they are not shortened."""
         return f"nodes: *{self.suffix}" if self.suffix else ""
 
 
@@ -100,10 +100,10 @@ def _nodes_of(decision: Decision) -> Iterator[str]:
 
 #: Digits of a number of seconds, up to the year 2286.
 _LONGEST_EPOCH = 10
-#: With more pods or workloads than this, only verdicts are printed, and only of those that do not fit, unless details
-#: are asked for.
+#: With more pods or workloads than this, only verdicts are printed, and only for those that do not fit, unless details
+#: are wanted.
 MANY = 10
-#: A page shows no more rows of a table.
+#: The most rows of a table on a page.
 _ROWS_OF_PAGE = 100
 
 
@@ -114,21 +114,21 @@ class Detail(msgspec.Struct, frozen=True):
     wide: bool = False
     explain: bool = False
     quiet: bool = False
-    #: For a page: it folds the evidence, has room for more of it, and is read without what stands on standard error.
+    #: For a page: it folds the evidence, has more room, and is read without standard error.
     page: bool = False
-    #: For a page that may be as long as it likes: the timeline of a drain stands there, too.
+    #: For a page without a limit of its length: it also has the timeline of a drain.
     has_room: bool = False
     names: NodeNames = NodeNames()
-    #: Caveats that the last line names, and no other.
+    #: The caveats that the last line names; None: all.
     said: frozenset[Caveat] = frozenset()
 
     def rows(self, most: int) -> int:
-        """How many rows to make where `most` are enough."""
+        """How many rows to make if `most` are enough."""
         return sys.maxsize if self.wide else max(most, _ROWS_OF_PAGE) if self.page else most
 
 
 def clock() -> int:
-    """Seconds since the epoch; $SOURCE_DATE_EPOCH stands in for the clock where output must be reproducible."""
+    """Seconds since the epoch; $SOURCE_DATE_EPOCH replaces the clock for reproducible output."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     is_known = fixed.isascii() and fixed.isdigit() and len(fixed) <= _LONGEST_EPOCH
     return int(fixed) if is_known else int(time.time())

@@ -1,4 +1,4 @@
-"""The edits that an answer rests on: a line each, above the verdict."""
+"""The edits before the question: a line each, above the verdict."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _named(kind: str, objects: Sequence[TouchedRow]) -> str:
 
 
 def _changed(objects: Sequence[TouchedRow]) -> str:
-    """All fields of one object; of many, the names."""
+    """All fields of one object; for many objects, only the names."""
     kind = objects[0].object.partition(" ")[0]
     counts = Counter(
         tuple((_INDEX.sub("[…]", field.field), field.after) for field in touched.fields) for touched in objects
@@ -52,7 +52,7 @@ def _changed(objects: Sequence[TouchedRow]) -> str:
 
 
 def _field(change: ChangeRow, *, alone: bool) -> str:
-    """Of many objects, the places in lists are those of the first; where they stand does not matter then."""
+    """For many objects, the list indexes are those of the first one; they do not matter then."""
     name = change.field if alone else _INDEX.sub("[…]", change.field)
     if change.after is None:
         return f"{name} removed"

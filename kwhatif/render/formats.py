@@ -72,7 +72,7 @@ def _property(text: str) -> str:
 
 _SEVERITY = {"error": "critical", "warning": "minor"}
 
-#: A finding without a place of its own still needs one to be shown.
+#: GitHub shows only findings with a place.
 _NOWHERE = "kwhatif.yaml"
 
 
@@ -158,7 +158,7 @@ def _text(text: str) -> str:
 
 
 def _html(report: Report) -> str:
-    from kwhatif.render.html.page import to_html  # Jinja takes as long to import as a small answer to make
+    from kwhatif.render.html.page import to_html  # Jinja takes as long to import as a small answer takes
 
     return to_html(report)
 
@@ -180,7 +180,7 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "html": _html,
     "baseline": to_baseline,
 }
-#: Of two answers side by side.
+#: for two answers side by side
 COMPARISONS: Mapping[str, Callable[[Comparison], str]] = {
     "json": to_json,
     "yaml": to_yaml,

@@ -38,7 +38,7 @@ from kwhatif.report import Report
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.words.amounts import plural, some
 
-#: A path of more characters leaves no room for the result beside it.
+#: A longer path leaves no room for the result beside it.
 _LONGEST_PATH = 32
 #: How many subjects of equal findings a page names, each with its place.
 _MOST_SUBJECTS = 5
@@ -46,7 +46,7 @@ _MOST_SUBJECTS = 5
 
 def gate(report: Report, detail: Detail) -> Iterator[Block]:
     """Verdict, workloads, findings, evidence."""
-    # What is wrong with manifests is reported on standard error, as every command does: a page is read without it.
+    # Problems of manifests are on standard error, as for every command; a page is read without it.
     found = [issue for issue in issues(report) if detail.page or issue.rule != MANIFEST]
     own = _verdict(report, [issue for issue in found if issue.rule != MANIFEST], detail)
     yield from groups_first(report.pod_groups, list(own), detail)
@@ -88,7 +88,7 @@ def _verdict(report: Report, found: Sequence[Issue], detail: Detail) -> Iterator
 
 
 def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Detail) -> Table:
-    """The worst first; of many workloads those with equal results are one row, unless wide."""
+    """The worst first; if there are many, workloads with equal results are one row, unless wide."""
     is_whole = detail.wide or detail.page
     paths = {row.source.file: place(row.source)[0] for row in rows} if is_whole else short_paths(rows)
     groups = workload_groups(rows, len(rows) if detail.wide else MANY)
@@ -118,7 +118,7 @@ def _workload(group: Sequence[WorkloadRow], paths: dict[str, str], found: Collec
 
 
 def short_paths(rows: Sequence[WorkloadRow]) -> dict[str, str]:
-    """Paths as the table shows them: where one is long, without the folders that all share, then each by itself."""
+    """Paths as the table shows them: if one is long, without their common folders, then each on its own."""
     paths = {row.source.file: row.source.file.split("/") for row in rows}
     if max(map(len, paths)) <= _LONGEST_PATH:
         return {path: path for path in paths}
@@ -154,7 +154,7 @@ _LEVELS: dict[str, tuple[Quality, Tone]] = {"error": ("bad", "bad"), "warning": 
 
 
 def _list(found: Sequence[Issue]) -> Listing:
-    """The same as a list, with the place of each finding, for a page."""
+    """The same as a list with places, for a page."""
     return Listing([Item(tuple(_with_places(group)), sign=_LEVELS[group[0].level][0]) for group in grouped(found)])
 
 
@@ -175,7 +175,7 @@ def _location(file: str, line: int) -> str:
 
 
 def _evidence(counting: Sequence[Issue], report: Report, detail: Detail) -> Iterator[Block]:
-    """On a page for each finding, folded; elsewhere for each pod, if all is asked for."""
+    """For each finding on a page, folded; elsewhere for each pod, if everything is wanted."""
     if detail.page:
         explained = {issue.decision.pod: issue.decision for issue in counting if issue.decision is not None}
         for decision in explained.values():

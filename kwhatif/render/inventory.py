@@ -40,7 +40,7 @@ def kept_blocks(kept: Iterable[Kept]) -> Iterator[Block]:
     yield Sentence("Everything else that is a text has another name in the snapshot, or is not in it.", "faint")
 
 
-#: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
+#: The most nodes with unique shapes, and pending pods, that are listed; more are only counted.
 _MAX_SHAPES = 15
 _MAX_PENDING = 10
 

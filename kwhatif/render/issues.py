@@ -1,4 +1,4 @@
-"""What a gate has to report, one by one, as tools want it: level, place, text, and an identity that stays."""
+"""The findings of a gate, one by one, as tools need them: level, place, text, and a stable identity."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import FindingRow
 
-#: The rule under which manifests are reported that could not be read.
+#: The rule for manifests that could not be read.
 MANIFEST = "manifest"
-#: Rules whose findings are about where pods fit.
+#: Rules whose findings are about whether pods fit.
 _WITH_EVIDENCE = frozenset({"unschedulable", "rollout", "preemption", "budgetViolation"})
 
 
@@ -27,18 +27,18 @@ class Issue(NamedTuple):
 
     rule: str
     level: Literal["error", "warning"]
-    #: What it is about: the workload, or the place of a broken manifest; may be empty.
+    #: The subject: the workload, or the place of a broken manifest; may be empty.
     subject: str
     message: str
-    #: Where it stands; "" and 0 when that is not known.
+    #: Its place; "" and 0 if that is not known.
     file: str
     line: int
-    #: The same from run to run, as long as rule, workload and file are.
+    #: The same in each run, as long as rule, workload and file are.
     fingerprint: str
-    #: Why it counts for nothing, if so; and whether the reason stands in the manifest.
+    #: Why it is suppressed, if so; and whether the reason is in the manifest.
     suppressed: str | None = None
     in_source: bool = False
-    #: One of the pods that it is about, with the evidence, if there is any.
+    #: One of its pods, with the evidence, if any.
     decision: Decision | None = None
 
     @property
@@ -48,7 +48,7 @@ class Issue(NamedTuple):
 
 
 def issues(report: Report) -> list[Issue]:
-    """Everything to report: broken manifests, then findings, those that fail first."""
+    """All issues: broken manifests, then findings, those that fail first."""
     seen: Counter[str] = Counter()
     made: list[Issue] = []
     for issue in _all(report):
@@ -73,7 +73,7 @@ def _all(report: Report) -> Iterator[Issue]:
 
 
 def _audited(finding: AuditFindingRow, file: str) -> Issue:
-    """A finding of an audit: it stands in the cluster, so its place is the dump."""
+    """A finding of an audit: it is about the cluster, so its place is the dump."""
     return Issue(
         rule=f"audit/{finding.harm}",
         level="error" if finding.level == "high" else "warning",
@@ -99,7 +99,7 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
     decision = next((explained[pod] for pod in finding.pods if pod in explained), None)
     message = finding.message
     if finding.rule in {"unschedulable", "rollout"} and decision is not None and decision.message:
-        # The reason that helps, in place of the scheduler's words: those stand with the evidence.
+        # The most useful reason instead of the scheduler's words, which are with the evidence.
         message = message.replace(decision.message, why(decision))
     elif finding.rule == "denied" and decision is not None:
         message += did_you_mean(decision)
@@ -118,7 +118,7 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
 
 
 def grouped(found: Iterable[Issue]) -> list[list[Issue]]:
-    """The issues; those that differ in nothing but their subject and its place together, in the order of the first."""
+    """The issues; those that only differ in subject and place are together, in the order of the first."""
     groups: dict[object, list[Issue]] = {}
     for issue in found:
         alike = (issue.rule, issue.level, issue.message, issue.suppressed, issue.in_source)

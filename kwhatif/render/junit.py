@@ -46,12 +46,12 @@ def document(root: ET.Element) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-#: The suite of what does not belong to any workload.
+#: The suite of issues without a workload.
 _POLICY = "policy"
 
 
 def to_junit(report: Report) -> str:
-    """A test fails by the findings that fail; warnings and suppressed findings are its output."""
+    """A test fails if a finding fails; warnings and suppressed findings are its output."""
     if report.scenarios:
         return scenarios_junit(report)
     if report.audit is not None:

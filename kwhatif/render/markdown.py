@@ -1,4 +1,4 @@
-"""Blocks as Markdown, as GitHub and GitLab render it: text that is nothing but text, and names in full."""
+"""Blocks as Markdown for GitHub and GitLab: cluster text is never markup, and names are in full."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
 from kwhatif.words.amounts import plural
 
-#: A comment may hold 65,536 characters: of rows, and of characters in folded parts, there are no more than these.
+#: The most rows, and the most characters in folded parts: a comment may have 65,536 characters.
 _MAX_ROWS = 100
 _MAX_FOLDED = 30_000
-#: Characters of a text in a cell or a list, and of a sentence that stands alone.
+#: The most characters of a text in a cell or a list, and of a sentence.
 _MAX_TEXT = 300
 _MAX_SENTENCE = 2000
 
@@ -53,9 +53,9 @@ _SIGNS: Mapping[Sign, str] = {
     "bad": "❌",
 }
 
-#: What means something within a line; text never begins one here.
+#: Characters with a meaning within a line; text never begins a line here.
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&$^])")
-#: What becomes a mention, a reference, an emoji or a link by itself, however it is escaped.
+#: Text that becomes a mention, a reference, an emoji or a link even if it is escaped.
 _REFERENCES = re.compile(r"@(?=\w)|[#!&$](?=\d)|[~%](?=[\w\"])|:(?=//)|:(?=\w+:)|www(?=\.)", re.IGNORECASE)
 _ZERO_WIDTH_SPACE = "\u200b"
 
@@ -72,7 +72,7 @@ def comparison_to_markdown(comparison: Comparison) -> str:
 
 
 def fixes_to_markdown(report: Report) -> str:
-    """What the gate says about the smallest fix, and nothing else."""
+    """Only what the gate says about the smallest fix."""
     return "" if report.advise is None else _joined(smallest_fixes(report.advise))
 
 
@@ -88,7 +88,7 @@ def _joined(blocks: Iterable[Block]) -> str:
 
 
 def prose(text: str, most: int = _MAX_TEXT) -> str:
-    """The text as nothing but text: no markup, no mention, no link; at most that many characters of it."""
+    """The text without any markup, mention or link; at most that many characters of it."""
     text = safe(text)
     shown = text if len(text) <= most else text[: most - 1] + "…"
     return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, shown))
@@ -117,12 +117,12 @@ def _span(part: str | Span, most: int) -> str:
     return f"**{prose(part.text, most)}**" if part.tone == "strong" and part.text else prose(part.text, most)
 
 
-#: What stands before a mark of a list, a heading or the like at the start of a line.
+#: The characters before a list mark, a heading or similar at the start of a line.
 _BEGINNING = re.compile(r"(?=[#+=-])|\d+(?=[.)])")
 
 
 def _at_start(shown: str) -> str:
-    """Text that is nothing but text at the start of a line, too."""
+    """Text without markup, also at the start of a line."""
     shown = shown.lstrip()
     found = _BEGINNING.match(shown)
     return shown if found is None else f"{found[0]}\\{shown[found.end() :]}"
@@ -136,7 +136,7 @@ def _signed(sign: Sign | None, said: str) -> str:
 
 
 def draw(blocks: Iterable[Block]) -> Iterator[str]:
-    """The blocks, an empty line between two; folded parts as long as there is room."""
+    """The blocks, with empty lines between them; folded parts as long as there is room."""
     room, left_out = _MAX_FOLDED, 0
     is_first = True
     for block in blocks:
@@ -186,7 +186,7 @@ def _item(mark: str, item: Item, depth: int) -> Iterator[str]:
 
 
 def _summary(title: str) -> str:
-    """HTML, in which a mention would still be one."""
+    """HTML, in which a mention would still work."""
     return html.escape(safe(shortened(title))).replace("@", f"@{_ZERO_WIDTH_SPACE}")
 
 
@@ -226,7 +226,7 @@ def _said(value: Value, column: Column) -> str:
         case Span():
             return prose(value.text)
         case str():
-            # A bar ends the cell whatever it stands in.
+            # A bar always ends the cell.
             is_name = value and column.kind in ("name", "node")
             return code(value).replace("|", "\\|") if is_name else prose(value)
     return "; ".join(map(prose, value))

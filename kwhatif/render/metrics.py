@@ -1,4 +1,4 @@
-"""What was measured, in Prometheus' words: `prometheus_client` writes it."""
+"""The measurements as Prometheus metrics; `prometheus_client` writes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def families(measured: Measured) -> Iterator[Metric]:
-    """The metrics; one that was not measured yet is left out."""
+    """The metrics; those that were not measured yet are left out."""
     yield _gauge("nodes", "Nodes of the cluster.", (), [((), measured.nodes)])
     yield _gauge("pods", "Pods that have not ended.", (), [((), measured.pods)])
     yield _gauge("pods_pending", "Pods that wait for a node.", (), [((), sum(row.pods for row in measured.waiting))])
@@ -48,7 +48,7 @@ def families(measured: Measured) -> Iterator[Metric]:
 
 
 def state_families(age: float, behind: int, restarts: int) -> Iterator[Metric]:
-    """How well the cluster is known: age in seconds, lists that are not known at present, watches begun again."""
+    """How well the cluster is known: its age in seconds, lists without news at present, restarted watches."""
     from prometheus_client.core import CounterMetricFamily
 
     about = "Seconds since the quietest watch has said anything: the state is at most so old."

@@ -15,7 +15,7 @@ from kwhatif.words.amounts import plural, some
 
 
 class Objection(NamedTuple):
-    """What one plugin says to all nodes of a group: the scheduler's reasons, and sentences about the evidence."""
+    """The objections of one plugin to all nodes of a group: the scheduler's reasons, and sentences on the evidence."""
 
     reasons: tuple[str, ...]
     evidence: list[str]
@@ -24,7 +24,7 @@ class Objection(NamedTuple):
 class RejectedGroup(NamedTuple):
     """Nodes with the same objections, the scheduler's own first."""
 
-    #: The names that are known, and how many nodes they are of.
+    #: Known names, and how many nodes they are from.
     nodes: list[str]
     size: int
     objections: list[Objection]
@@ -61,12 +61,12 @@ def nearest_first(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[Rejec
 
 
 def may_evict(decision: Decision) -> bool:
-    """Whether preemption was tried for the pod: then what eviction can clear is the lesser obstacle."""
+    """Whether preemption was tried for the pod: then obstacles that eviction can remove count less."""
     return decision.preemption is not None and decision.preemption.eligible
 
 
 def objections_of(row: RejectedRow) -> Sequence[RejectedRow | ObjectionRow]:
-    """All objections to the node; the scheduler's alone where the others are not known."""
+    """All objections to the node; only the scheduler's if the others are not known."""
     found = row.objections or (row,)
     if any(isinstance(evidence, CordonedNode) for objection in found for evidence in objection.evidence):
         return [objection for objection in found if not _is_cordon(objection)] or found
@@ -74,13 +74,13 @@ def objections_of(row: RejectedRow) -> Sequence[RejectedRow | ObjectionRow]:
 
 
 def _is_cordon(objection: RejectedRow | ObjectionRow) -> bool:
-    """Whether it is the taint that a cordoned node gets besides: said once already."""
+    """Whether it is the taint of a cordoned node: the cordon already says that."""
     taints = [evidence for evidence in objection.evidence if isinstance(evidence, UntoleratedTaint)]
     return bool(taints) and all(taint.key == UNSCHEDULABLE_TAINT.key for taint in taints)
 
 
 def _is_too_small(row: RejectedRow) -> bool:
-    """Whether not even the empty node has as much as the pod asks for."""
+    """Whether even the empty node has less than the pod requests."""
     return any(
         isinstance(evidence, InsufficientResource) and evidence.requested > evidence.allocatable
         for objection in objections_of(row)
@@ -89,7 +89,7 @@ def _is_too_small(row: RejectedRow) -> bool:
 
 
 def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
-    """The lowest is the nearest: too small, what eviction cannot clear, all objections; then the most nodes."""
+    """Sort key, the nearest first: too small, not cleared by eviction, number of objections; then the most nodes."""
     found = objections_of(group[0])
     lasting = sum(objection.code != "Unschedulable" for objection in found) if may_evict else len(found)
     return _is_too_small(group[0]), lasting, len(found), -_size(group)
@@ -115,13 +115,13 @@ def _group(rows: Sequence[RejectedRow]) -> RejectedGroup:
 # --- tables of nodes -------------------------------------------------------------------------------------------------
 
 
-#: How many feasible nodes, and groups of rejected ones, are shown unless all are asked for.
+#: How many feasible nodes, and groups of rejected ones, are shown unless all are wanted.
 _BEST = 5
 _GROUPS = 6
 
 
 def feasible_table(rows: Sequence[FeasibleRow], best: Sequence[str], detail: Detail) -> Table:
-    """The best nodes; one column per plugin that scores them differently, or per plugin at all if wide."""
+    """The best nodes; one column per plugin that scores them differently, or all plugins if wide."""
     plugins = list(dict.fromkeys(plugin for row in rows for plugin in row.scores))
     if not detail.wide:
         plugins = [plugin for plugin in plugins if len({row.scores.get(plugin, 0) for row in rows}) > 1]
@@ -147,7 +147,7 @@ def _feasible(row: FeasibleRow, plugins: Sequence[str], *, is_best: bool) -> Row
 def rejected_table(rows: Sequence[RejectedRow], detail: Detail, *, may_evict: bool = False) -> Table:
     """Rejected nodes, the nearest miss first: those with the same objections in one group, or one by one if wide.
 
-    `may_evict`: what eviction can clear counts less.
+    `may_evict`: obstacles that eviction can remove count less.
     """
     if detail.wide:
         return _each(nearest_first(rows, may_evict=may_evict))
@@ -178,7 +178,7 @@ def _each(rows: Sequence[RejectedRow]) -> Table:
 
 
 def _objections(first: str, parts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Row]:
-    """A row per objection, so that each reason stands beside its evidence; the first cell only once."""
+    """A row per objection, so that each reason is beside its evidence; the first cell only once."""
     for reasons, evidence in parts:
         yield first, reasons, evidence
         first = ""

@@ -1,4 +1,4 @@
-"""Outcomes in words, how good they are, and which come first."""
+"""Outcomes in words, how good they are, and their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.report.decision import Decision, Outcome, WorkloadRow
 from kwhatif.report.policy import PolicyVerdict
 from kwhatif.words.workload import decisions_by_workload
 
-#: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.
+#: A workload with the decisions about its pods; a pod without a workload, or that was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]
 
 _VERBS: dict[Outcome, tuple[str, str]] = {
@@ -23,10 +23,10 @@ _VERBS: dict[Outcome, tuple[str, str]] = {
     "Waits": ("waits", "wait"),
 }
 
-#: How good an answer is that is about more than one pod.
+#: How good an answer about several pods is.
 Quality = Literal["good", "doubtful", "bad"]
 
-#: How good the verdict of a gate is, and what it does.
+#: How good the verdict of a gate is, and its verb.
 GATE: dict[PolicyVerdict, tuple[Quality, str]] = {
     "pass": ("good", "passes"),
     "warn": ("doubtful", "passes with warnings"),
@@ -44,12 +44,12 @@ def verb(outcome: Outcome, count: int) -> str:
 
 
 def doubted(quality: Quality, doubt: str) -> Quality:
-    """What is good is doubtful where it depends on something that is not known."""
+    """A good outcome is doubtful if it depends on something that is not known."""
     return "doubtful" if quality == "good" and doubt else quality
 
 
 def sign_of(row: WorkloadRow) -> Outcome:
-    """The outcome that stands for what becomes of the workload."""
+    """The outcome that represents the workload."""
     if row.unschedulable or row.denied or (row.rollout is not None and not row.rollout.completed):
         return "Unschedulable"
     return "Preempts" if row.placed < row.replicas else "Placed"
@@ -78,7 +78,7 @@ def workload_severity(row: WorkloadRow) -> int:
 
 
 def parts_of(report: Report) -> list[Part]:
-    """Workload by workload, then the pods that belong to none: the worst first, but pending pods in queue order."""
+    """Workload by workload, then pods without a workload: the worst first, but pending pods in queue order."""
     by_workload, others = decisions_by_workload(report)
     parts: list[Part] = []
     for row, decisions in by_workload:
@@ -91,7 +91,7 @@ def parts_of(report: Report) -> list[Part]:
 
 
 def workload_groups(rows: Sequence[WorkloadRow], many: int) -> list[list[WorkloadRow]]:
-    """The workloads, the worst first; of more than `many`, those with equal results are together."""
+    """The workloads, the worst first; if more than `many`, those with equal results are together."""
     groups: dict[object, list[WorkloadRow]] = {}
     for row in sorted(rows, key=workload_severity):
         result: object = row.source

@@ -30,7 +30,7 @@ _SIGN: dict[str, Outcome] = {"scheduled": "Placed", "unscheduled": "Unschedulabl
 
 
 def group_parts(row: PodGroupsRow | None, detail: Detail, *, with_pods: bool = True) -> Iterator[Block]:
-    """The worst groups first; `with_pods`: unless these are in another table."""
+    """The worst groups first; `with_pods`: unless another table has them."""
     if row is None:
         return
     for group in sorted(row.groups, key=_severity):
@@ -55,7 +55,7 @@ def _verdict(group: GroupRow) -> Verdict:
 def groups_first(
     row: PodGroupsRow | None, own: Sequence[Block], detail: Detail, *, with_pods: bool = True
 ) -> Iterator[Block]:
-    """The worst group, the command's own lines, and what backs the former; own lines first if only they are bad."""
+    """The worst group, the command's own lines, and the evidence; own lines first if only they are bad."""
     parts = list(group_parts(row, detail, with_pods=with_pods))
     ahead = 0 if _sign(own) == "bad" and _sign(parts) == "Placed" else 1
     yield from (*parts[:ahead], *own, *parts[ahead:])
@@ -66,7 +66,7 @@ def _sign(blocks: Sequence[Block]) -> Sign | None:
 
 
 def without_members(parts: Sequence[Part], row: PodGroupsRow | None) -> Sequence[Part]:
-    """The parts of a report whose pods are not all of groups: those are said above."""
+    """The parts of a report whose pods do not all belong to groups."""
     if row is None:
         return parts
     members = {pod.pod for pod in row.pods if pod.group}

@@ -1,4 +1,4 @@
-"""Preemption in blocks: victims and their budgets, candidates and what they are compared by, and each step."""
+"""Preemption in blocks: victims and their budgets, candidates and how they are compared, and each step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kwhatif.render.sentences import sentence
 from kwhatif.report.decision import CandidateRow, Decision, PreemptionRow, ReprieveRow, VictimRow
 from kwhatif.words.amounts import age, plural, some
 
-#: Of longer runs of numbers the middle is left out.
+#: The middle of longer sequences of numbers is left out.
 _MOST_STEPS = 5
 
 
 class VictimGroup(NamedTuple):
-    """Victims of one owner and priority, and what is said of their budgets."""
+    """Victims of one owner and priority, and what their budgets say."""
 
     victims: list[VictimRow]
     budgets: list[str]
@@ -33,7 +33,7 @@ class VictimGroup(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """The workload that they belong to."""
+        """Their workload."""
         return self.victims[0].workload or self.victims[0].owner or "-"
 
     @property
@@ -43,7 +43,7 @@ class VictimGroup(NamedTuple):
 
 
 def victim_groups(candidate: CandidateRow, *, each: bool) -> list[VictimGroup]:
-    """The victims in the scheduler's order; those of one owner and priority together, unless `each` is to be alone."""
+    """The victims in the scheduler's order; those of one owner and priority together, unless `each` is wanted."""
     groups: dict[object, list[VictimRow]] = {}
     for victim in candidate.victims:
         owner = victim.workload or victim.owner
@@ -56,7 +56,7 @@ def victim_groups(candidate: CandidateRow, *, each: bool) -> list[VictimGroup]:
 def _disruptions_left(candidate: CandidateRow) -> Mapping[tuple[str, str], int]:
     """(Budget, pod) -> how many disruptions the budget allows before that pod is evicted.
 
-    Upstream counts a budget down pod by pod, and those for which nothing is left violate it: so they come last.
+    Upstream counts a budget down pod by pod; the pods after 0 violate it, so they come last.
     """
     left: dict[tuple[str, str], int] = {}
     for row in candidate.budgets:
@@ -83,7 +83,7 @@ def _budgets(victims: Sequence[VictimRow], left: Mapping[tuple[str, str], int]) 
 
 
 def victims_table(candidate: CandidateRow, detail: Detail) -> Table:
-    """Who is evicted, the most important first."""
+    """The victims, the most important first."""
     columns = (words("Victims"), words("Owner"), number("Priority"), words("Age"), words("Budgets left"))
     groups = victim_groups(candidate, each=detail.wide or detail.explain)
     rows = [
@@ -112,7 +112,7 @@ def _ages(victims: Sequence[VictimRow], now: int) -> str:
 #: How many candidates are shown unless all are asked for.
 BEST = 10
 
-#: What kube-scheduler compares candidates by, in turn: column, and what makes a candidate better.
+#: How kube-scheduler compares candidates, in order: column, and what makes a candidate better.
 _RUNGS = {
     "pdbViolations": ("Victims violating a budget", "fewer victims that violate a budget"),
     "highestPriority": ("Highest priority", "a lower highest victim priority"),
@@ -123,7 +123,7 @@ _RUNGS = {
 
 
 def candidates_table(preemption: PreemptionRow, detail: Detail) -> Table:
-    """Candidates best first; on each row the number that decides against it is marked."""
+    """Candidates, the best first; on each row the number that decides against it is marked."""
     rows = preemption.candidates if detail.wide else preemption.candidates[:BEST]
     rungs = dict.fromkeys(rung for row in preemption.candidates for rung in row.ladder)
     titles = [_RUNGS[rung][0] if rung in _RUNGS else rung for rung in rungs]
@@ -142,7 +142,7 @@ def _rungs(row: CandidateRow) -> Iterator[Cell]:
         if rung == "prioritySum" and isinstance(value, int):
             content = f"{len(row.victims)}*2^31{value:+}"
         if rung == "earliestStart":
-            content = content.replace("T", " ")  # where a narrow table may break it
+            content = content.replace("T", " ")  # a narrow table may break it here
         decides = rung == row.loses_by
         yield Cell(f"◂{content}", "warn") if decides else Cell(content)
 
@@ -217,5 +217,5 @@ def _choice(preemption: PreemptionRow) -> Iterator[Block]:
 
 
 def _raised(row: CandidateRow) -> int:
-    """The sum as it is compared: it makes more victims worse, even where their priorities are negative."""
+    """The sum as it is compared: more victims are worse, even if their priorities are negative."""
     return len(row.victims) * 2**31 + int(row.ladder["prioritySum"] or 0)

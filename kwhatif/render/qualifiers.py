@@ -1,4 +1,4 @@
-"""What a verdict depends on and is not known, in a few words: they stand in the line of the verdict."""
+"""Unknowns that a verdict depends on, in a few words, for the line of the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.words.amounts import duration, listed, plural, some
 
-#: How many of them a first line names; the others are counted there, and stand below.
+#: How many of them a first line names; the others are counted, and listed below.
 _MOST = 1
 
 
@@ -25,7 +25,7 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
     """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
 
     Args:
-        report: a gate's counts only what its policy warns of, or fails on.
+        report: for a gate, only what its policy warns of, or fails on, counts.
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
     return in_short(filter(concerns, _that_count(report)))
@@ -43,20 +43,20 @@ def in_short(caveats: Iterable[Caveat]) -> str:
 
 
 def _absent(caveats: Sequence[reading.Lacking]) -> str:
-    """Kinds that the dump has none of, all in one clause."""
+    """Missing kinds of the dump, all in one clause."""
     if len(caveats) == 1:
         return _CONSTANT[type(caveats[0])]
     return f"{listed([_ABSENT[type(caveat)] for caveat in caveats])} are not known"
 
 
 def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
-    """What every one of the verdicts depends on: said once, below them."""
+    """What all verdicts depend on: said once, below them."""
     about = [about_pod(decisions[0]) if row is None else about_workload(row, decisions) for row, decisions in parts]
     return frozenset(caveat for caveat in _that_count(report) if all(concerns(caveat) for concerns in about))
 
 
 def _urgency(caveat: Caveat) -> int:
-    """Nothing else matters where nothing was judged; and the age comes last."""
+    """If nothing was judged, nothing else matters; the age comes last."""
     return -isinstance(caveat, manifests.NothingJudged) + isinstance(caveat, reading.StaleSnapshot)
 
 
@@ -70,7 +70,7 @@ def _that_count(report: Report) -> Iterator[Caveat]:
 
 
 def of_command(report: Report) -> Callable[[Caveat], bool]:
-    """Whether a caveat concerns the answer as a whole; budgets matter only where pods are evicted, or were to be."""
+    """Whether a caveat concerns the whole answer; budgets matter only if pods are, or would have to be, evicted."""
     if report.deschedule is not None:
         has_evictions = bool(report.deschedule.evicted)
     else:
@@ -80,10 +80,10 @@ def of_command(report: Report) -> Callable[[Caveat], bool]:
 
 
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
-    """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
+    """Whether a caveat concerns the pod, and the sentence about it does not already say so."""
 
     def concerns(caveat: Caveat) -> bool:
-        if isinstance(caveat, manifests.PodSecurityNotChecked):  # of which there may be thousands of pods
+        if isinstance(caveat, manifests.PodSecurityNotChecked):  # there may be thousands of pods
             return decision.pod.partition("/")[0] in dict(caveat.namespaces)
         if caveat.pods:
             return decision.pod in caveat.pods
@@ -125,7 +125,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
 
 
 def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind, nothing else
-    """A few words for people; `sentence` says it all."""
+    """A few words for people; the full text is `sentence`."""
     match caveat:
         case reading.UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"

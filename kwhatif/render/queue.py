@@ -21,7 +21,7 @@ from kwhatif.words.amounts import age, plural, quantity, some
 
 #: How many rows of a queue are shown, unless it is wide.
 _MOST_ROWS = 100
-#: The tone of what becomes of a pod.
+#: The tone of an outcome.
 _TONES: Mapping[Outcome, Tone] = {
     "Placed": "good",
     "Preempts": "warn",
@@ -43,7 +43,7 @@ _STATES: dict[QueueState, str] = {
 
 
 def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[Block]:
-    """The line that sums it up, the table, and what would wake the pods."""
+    """The summary line, the table, and what would wake the pods."""
     if not row.pods:
         yield Verdict("No pod is pending: the queue is empty.", tone="faint")
         return
@@ -107,12 +107,12 @@ def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> Table:
 
 
 def _tried(row: QueuedPodRow, now: int) -> str:
-    """`40s (x17)`, as kubectl shows Events: the last attempt that is known, and how many there were."""
+    """`40s (x17)`, as kubectl shows Events: the last known attempt, and their number."""
     return f"{age(row.last_attempt, now)} (x{row.attempts})" if row.attempts else ""
 
 
 def _history(row: QueuedPodRow, now: int) -> str:
-    """What Events say of its attempts, in sentences."""
+    """The attempts that Events show, in sentences."""
     evicted = f"It has evicted {some(row.evicted)}." if row.evicted else ""
     if not row.attempts:
         return evicted
@@ -153,7 +153,7 @@ def _after(row: QueuedPodRow, after: AfterEditsRow) -> Row:
 
 
 def _woken_by(row: QueuedPodRow, after: AfterEditsRow) -> str:
-    """`NodeAdd of Node new-1 (NodeResourcesFit)`; without a hint, why it is tried or not."""
+    """`NodeAdd of Node new-1 (NodeResourcesFit)`; without a hint, why it is, or is not, tried."""
     match after.fate:
         case "Active":
             return "the end of its backoff" if row.state in ("Unschedulable", "BackingOff") else "not tried before"
@@ -168,7 +168,7 @@ def _woken_by(row: QueuedPodRow, after: AfterEditsRow) -> str:
 
 
 def _then(after: AfterEditsRow) -> str:
-    """What becomes of it, in a few words."""
+    """The outcome in a few words."""
     if after.fate == "Gone":
         return "is deleted"
     if after.fits_but_is_not_requeued:
@@ -187,7 +187,7 @@ def _then(after: AfterEditsRow) -> str:
 
 
 def _now(row: QueuedPodRow) -> str:
-    """What becomes of it if it is tried now, in a few words."""
+    """The outcome of trying it now, in a few words."""
     match row.outcome:
         case "Placed":
             return f"fits on {row.node}"
@@ -198,7 +198,7 @@ def _now(row: QueuedPodRow) -> str:
 
 
 def _worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
-    """Without those after which the pod does not fit all the same, where there are others."""
+    """Without changes after which the pod still does not fit, if there are others."""
     enough = any(row.enough for row in wake_ups)
     return [row for row in wake_ups if row.enough or not enough or isinstance(row.cause, Flush)]
 
@@ -216,7 +216,7 @@ def _explained(row: QueuedPodRow, decision: Decision, report: Report, detail: De
 
 
 def wake_up_sentence(row: WakeUpRow) -> str:
-    """What happens, and what is to be said about it."""
+    """The change, and remarks about it."""
     said = clause(row.cause)
     if not row.wakes:
         return f"{said} (it would help, but no event of it wakes the pod: the scheduler notices by the flush only)"
@@ -226,7 +226,7 @@ def wake_up_sentence(row: WakeUpRow) -> str:
 
 
 def clause(cause: rows.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
-    """What happens."""
+    """The change."""
     match cause:
         case rows.VictimsEnd(node=node, pods=pods):
             return f"{some(pods)} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
@@ -304,7 +304,7 @@ def _either(nodes: Sequence[str], more: int) -> str:
 
 
 def _wanted(terms: Sequence[str]) -> str:
-    """`label disk=ssd`; other requirements as they are."""
+    """`label disk=ssd`; other requirements are not changed."""
     return " and ".join(f"label {term}" for term in terms)
 
 

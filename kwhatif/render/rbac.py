@@ -8,7 +8,7 @@ from kwhatif.sources.decoding.asked import ASKED, Asked
 
 
 def cluster_role(lists: Iterable[Asked] = ASKED, *, watch: bool = False) -> str:
-    """The role as YAML: list what is read, perhaps `watch` it, and ask for the version, nothing else."""
+    """The role as YAML: list, perhaps `watch`, what is read, and get the version, nothing else."""
     verbs = "list, watch" if watch else "list"
     groups: dict[str, dict[str, None]] = {}
     for asked in lists:

@@ -15,7 +15,7 @@ from kwhatif.words.amounts import listed
 
 
 def resize(report: Report, row: ResizeRow, detail: Detail) -> Iterator[Block]:
-    """The decision, in whose words, what stands in the way, and what follows."""
+    """The decision, who says so, what is in the way, and what follows."""
     yield verdict(_decision(row), qualifier(report))
     if detail.quiet:
         return

@@ -1,46 +1,46 @@
-"""Text from the cluster is data: nothing in it may act on a terminal, on Rich markup, or on writing direction."""
+"""Text from the cluster is data: none of it may act on a terminal, on Rich markup, or on writing direction."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-#: Control characters, and format characters such as right-to-left marks; both can make a line read as what it is not.
+#: Control characters, and format characters such as right-to-left marks: both can disguise a line.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
-#: Characters of one text that are shown: no name, and no message of the scheduler, comes near it.
+#: The most characters of one text that are shown: names and the scheduler's messages are far shorter.
 _MOST_SHOWN = 10_000
 
 
 def shortened(text: str) -> str:
-    """The text without its middle, where it holds a megabyte of the input: what matters stands at its ends."""
+    """The text without its middle if it has a megabyte of the input: the important parts are at its ends."""
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]} … {text[-_MOST_SHOWN // 2 :]}"
 
 
 def safe(text: str) -> str:
-    r"""The text with every character that could act replaced by its visible escape, such as `\x1b`."""
+    r"""The text with each active character replaced by its visible escape, such as `\x1b`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(character.encode("unicode_escape").decode() if _acts(character) else character for character in text)
 
 
 def is_safe(text: str) -> bool:
-    """Whether no character of the text could act."""
+    """Whether the text has no active characters."""
     return (text.isascii() and text.isprintable()) or not any(map(_acts, text))
 
 
 def safe_json(text: str) -> str:
-    r"""JSON with `\uXXXX` for every character that could act: the same data."""
+    r"""JSON with `\uXXXX` for each active character: the same data."""
     return text if _is_plain(text) else _NOT_PLAIN.sub(_json_escape, text)
 
 
 def safe_yaml(text: str) -> str:
-    r"""YAML with an escape for every character that could act: these must stand in double quotes, the same data."""
+    r"""YAML with an escape, in double quotes, for each active character: the same data."""
     return text if _is_plain(text) else _NOT_PLAIN.sub(_yaml_escape, text)
 
 
-#: Beyond printable ASCII and the ends of lines.
+#: Beyond printable ASCII and line breaks.
 _NOT_PLAIN = re.compile("[^\x20-\x7e\n]")
 
 

@@ -1,4 +1,4 @@
-"""Many drains or outages, each alone: which may go, in one line; all of them; and what becomes of the worst."""
+"""Many drains or outages, each alone: a summary line, all of them, and the outcome of the worst."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kwhatif.words.amounts import plural, some, took
 
 
 def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
-    """Which of them may go, and what is worst."""
+    """The summary: which nodes may go, and the worst effect."""
     is_drain = command == "drain"
     may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
     bad, count = [row.scenario for row in rows if not row.verdict.ok], len(rows)
@@ -71,7 +71,7 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
 
 
 def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
-    """The scenarios whose stories are not kept, and what plays them: on a page, which plays the others."""
+    """The scenarios whose stories are not kept, and the commands that play them, for a page."""
     others = [row for row in rows if row.story is None and row.command]
     if detail.page and others:
         title = f"{plural(len(others), 'story', 'stories')} not kept here, and the commands that play them"
@@ -81,7 +81,7 @@ def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iter
 
 
 def _scenario(row: ScenarioRow) -> Row:
-    """Its name, whether it may go, the numbers, and why not."""
+    """Its name, whether the node may go, the numbers, and why not."""
     verdict = row.verdict
     numbers = (verdict.moved, len(verdict.pending), verdict.preempted)
     may = Cell("yes", "good") if verdict.ok else Cell("no", "bad")

@@ -1,4 +1,4 @@
-"""The one place where evidence becomes prose: a sentence for one node, and one for many nodes."""
+"""The only place where evidence becomes prose: a sentence for one node, and one for many nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.scheduler.framework.evidence import (
 )
 from kwhatif.words.amounts import amount, plural, some
 
-#: How many different sentences about nodes are shown, or one more; and of selectors, beside the most frequent one.
+#: The most different sentences about nodes; and about selectors, beside the most frequent one.
 _MOST_SENTENCES = 3
 _MOST_SELECTORS = 2
 
@@ -98,7 +98,7 @@ def _insufficient(evidence: InsufficientResource) -> str:
         return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
-    # Beside victims that have yet to stop, those who will take their room count, too.
+    # # Besides victims that have not ended yet, pods that will take their room count.
     free = max(evidence.allocatable - evidence.used, 0)
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 
@@ -177,7 +177,7 @@ def summary(found: Sequence[Found], *, counted: bool = True) -> list[str]:
 
     Args:
         found: pairs of node name and evidence, of any kinds.
-        counted: these are all the nodes; else it is not said how many of them have each kind of evidence.
+        counted: these are all nodes, so that each kind of evidence gets a number.
     """
     lines: list[str] = []
     kinds = dict.fromkeys(_kind(evidence) for _, evidence in found)
@@ -218,7 +218,7 @@ def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
 
 
 def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
-    """How much the node has left, which is the one with the most unless it is the only one."""
+    """How much is left on the node, which has the most unless it is the only one."""
     if free <= 0:
         return f"none free on {node}" if only else "none free"
     return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
@@ -242,7 +242,7 @@ def _cut(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool) -> list[str]:
-    """What the pod wants and most of the nodes lack, and what they have instead; other wishes, if any, with counts."""
+    """What the pod requires and most of the nodes lack, and what they have instead; other requirements with counts."""
     wanted = Counter(evidence.terms for _, evidence in found)
     terms, count = wanted.most_common(1)[0]
     said: Counter[str] = Counter()

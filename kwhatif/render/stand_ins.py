@@ -1,4 +1,4 @@
-"""Reports name custom resources as users do: `Rollout shop/web`, not the Deployment that it is judged as."""
+"""Reports name custom resources as users do: `Rollout shop/web`, not the Deployment as which it is judged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"(?<![\w./-])[A-Z][A-Za-z]+ [\w-]+/[\w-]+(?:\.[\w-]+)*(?![\w
 
 
 def with_own_names(report: Report) -> Report:
-    """The report with the names of custom resources; of `stand_ins` those stay that it names."""
+    """The report with the names of custom resources; `stand_ins` are reduced to those that it names."""
     names = {row.judged_as: row.object for row in report.stand_ins}
     if not names:
         return report
@@ -43,7 +43,7 @@ def _whole(row: StandInRow) -> str:
 
 
 def _walked(value: Any, named: Callable[[str], str]) -> Any:
-    """The value with every text renamed."""
+    """The value with all texts renamed."""
     new: Any = value
     if isinstance(value, str):
         new = named(value)

@@ -1,4 +1,4 @@
-"""The story of a simulation in blocks: how it ends, what is different then, and what happened because of what."""
+"""The story of a simulation in blocks: how it ends, what is different, and what caused what."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ from kwhatif.report.story import (
 from kwhatif.words.amounts import plural, some, took
 from kwhatif.words.pod_groups import group_line
 
-#: How many rows of what happens anyway are shown.
+#: The most rows about what happens anyway.
 _MOST_ANYWAY = 12
 
 
 def first_line(story: Story) -> tuple[Quality, str]:
-    """How what was asked ends; of a drain or an outage its verdict."""
+    """The result of what was asked; for a drain or an outage its verdict."""
     story = of_question(story)
     if story.verdict is not None:
         quality, said = _of_verdict(story, story.verdict)
@@ -71,7 +71,7 @@ def first_line(story: Story) -> tuple[Quality, str]:
 
 
 def _quality(story: Story) -> Quality:
-    """Whether it ends well; what is doubtful does not change the exit code."""
+    """Whether it ends well; a doubt does not change the exit code."""
     has_failed = story.failed or any(command.ok is False for command in story.commands)
     if has_failed or story.settled not in ("settled", "terminating"):
         return "bad"
@@ -83,7 +83,7 @@ def _overrun(row: StoryBudgetRow) -> int:
 
 
 def _headline(story: Story) -> str:
-    """How it ends, in one line: commands that failed, and what it came to."""
+    """The end in one line: commands that failed, and the result."""
     failed = (
         f"{command.command} failed{f': {command.why}' if command.why else ''}"
         for command in story.commands
@@ -93,13 +93,13 @@ def _headline(story: Story) -> str:
 
 
 def _not_placed(story: Story) -> list[GroupRow]:
-    """The groups of pods that have no place in the end."""
+    """The groups of pods without a place in the end."""
     groups = () if story.pod_groups is None else story.pod_groups.groups
     return [group for group in groups if group.outcome != "scheduled"]
 
 
 def _hit(story: Story) -> list[GroupRow]:
-    """Of these the groups that lose a pod to what was asked, and do not get it back."""
+    """The groups that lose a pod because of what was asked, and do not get it back."""
     lost = {row.pod for row in story.pending if not row.anyway} | {row.pod for row in story.gone if not row.anyway}
     members = () if story.pod_groups is None else story.pod_groups.pods
     hit = {row.group for row in members if row.pod in lost}
@@ -173,7 +173,7 @@ def _summary(story: Story) -> str:
 
 
 def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block]:
-    """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
+    """The verdict; differences; who is gone; who waits; what happens anyway; the events; the assumptions."""
     yield verdict(first_line(story), qualifier(report, of_command(report)))
     if detail.quiet:
         return
@@ -196,7 +196,7 @@ def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block
 
 
 def what_becomes(story: Story) -> Iterator[Table]:
-    """Who is gone, who waits, whose pods are refused, what has failed, and how budgets fare."""
+    """Who is gone, who waits, whose pods are refused, what has failed, and what happens to budgets."""
     for title, counted in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
         yield from shown(Table((name(title), number("Pods"), words("Why")), counted, most=None))
     for title, reasons in (("Refused", refused_rows(story)), ("Failed", failed_rows(story))):
@@ -206,7 +206,7 @@ def what_becomes(story: Story) -> Iterator[Table]:
 
 
 def assumed(story: Story) -> Sentence:
-    """What a simulation takes for granted."""
+    """The assumptions of a simulation."""
     return Sentence(f"Assumed: {'; '.join(story.assumptions)}.", "faint")
 
 
@@ -231,7 +231,7 @@ def _workload(row: StoryWorkloadRow) -> Row:
 
 
 def _budgets(story: Story) -> Table:
-    """Budgets that allowed less in between, or allow something else in the end."""
+    """Budgets that allowed less in between, or allow a different number in the end."""
     numbers = (number("Allowed before"), number("Lowest"), number("After"))
     rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or _overrun(row)]
     return Table((name("Budget"), *numbers, words("Broken by")), [_budget(row) for row in rows], most=None)
@@ -284,7 +284,7 @@ _WORDS: dict[What, str] = {
 
 
 def runs(row: RunsRow | None) -> Iterator[Block]:
-    """How often each outcome occurs, the surest first."""
+    """How often each outcome occurs, the most certain first."""
     if row is not None:
         yield Sentence(
             f"{plural(row.runs, 'run')} with other choices and times (seed {row.seed}): {_length(row)}", "strong"
@@ -305,12 +305,12 @@ def _length(runs: RunsRow) -> str:
 # --- drains and outages ----------------------------------------------------------------------------------------------
 
 
-#: More pods of a wave are counted, not named.
+#: Further pods of a wave are only counted.
 _MOST_NAMED = 4
 
 
 def _of_verdict(story: Story, verdict: VerdictRow) -> tuple[Quality, str]:
-    """It all in one line."""
+    """All of it in one line."""
     said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
     return "good" if verdict.ok else "bad", said
 
@@ -348,14 +348,14 @@ def _course(verdict: VerdictRow) -> str:
 
 
 def waves(story: Story) -> Table:
-    """Who goes when; nothing where all go at once."""
+    """Which pods go when; nothing if all go at once."""
     found = story.waves if len(story.waves) > 1 else ()
     rows = [(at, f"{wave.at:g} s", some(wave.pods, _MOST_NAMED)) for at, wave in enumerate(found, 1)]
     return Table((number("Wave"), number("After"), words("Pods")), rows)
 
 
 def blocked(story: Story) -> Table:
-    """The pods that do not go."""
+    """The pods that are not evicted."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in story.blocked:
         groups.setdefault((row.why, row.remedy), []).append(row.pod)
@@ -367,7 +367,7 @@ def blocked(story: Story) -> Table:
 
 
 def aftermath(story: Story) -> Listing:
-    """How it ends; who goes and who waits in the end; how budgets fare."""
+    """The end; which pods go and wait in the end; what happens to budgets."""
     quality, said = first_line(story)
     story = of_question(story)
     budgets = "; ".join(_low_budgets(story)) or "no budget allows less than before"

@@ -1,4 +1,4 @@
-"""What a story holds, row by row: what is due to the question, and what happens without it."""
+"""The rows of a story: what the question causes, and what happens without it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HOW = {
     "Completed": "completed",
     "Garbage": "collected with its owner",
 }
-#: How many nodes are named where there may be very many.
+#: How many nodes are named if there may be many.
 FEW = 4
 
 
@@ -44,9 +44,9 @@ def is_different(row: StoryWorkloadRow) -> bool:
 
 
 def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[StoryWorkloadRow]]:
-    """The workloads that fare otherwise in the end; and those whose pods are where they were.
+    """The workloads with another result in the end; and those whose pods are where they were.
 
-    The latter had fewer ready pods for a time, as DaemonSets have whose nodes are lost.
+    The latter had fewer ready pods for a time, such as DaemonSets with lost nodes.
     """
     rows: list[StoryWorkloadRow] = []
     as_before: list[StoryWorkloadRow] = []
@@ -66,12 +66,12 @@ def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
 
 
 def places(row: StoryWorkloadRow) -> tuple[str, str]:
-    """Where its pods are, before and after: first the nodes where there are fewer, or more of them."""
+    """Where its pods are, before and after: first the nodes with fewer or more of them."""
     return nodes_in_words(row.before, row.after), nodes_in_words(row.after, row.before)
 
 
 def nodes_in_words(counts: Mapping[str, int], others: Mapping[str, int]) -> str:
-    """`a, b (2)`; where not all are named, those nodes come first of which the others have another count."""
+    """`a, b (2)`; if not all are named, nodes with a different count among the others come first."""
     nodes = list(counts.items())
     if len(nodes) > FEW + 1:
         nodes.sort(key=lambda item: others.get(item[0], 0) == item[1])
@@ -94,7 +94,7 @@ def _beyond(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str
 
 
 def gone_rows(story: Story) -> list[tuple[str, int, str]]:
-    """Who is gone: the workload, how many of its pods, and from where and why."""
+    """The pods that are gone: the workload, how many of its pods, from where and why."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in story.gone:
         why = f"{_HOW[row.how]} for {row.by}" if row.by and row.how == "Preempted" else _HOW[row.how]
@@ -108,7 +108,7 @@ def _on(nodes: Sequence[str]) -> str:
 
 
 def pending_rows(story: Story) -> list[tuple[str, int, str]]:
-    """Who waits for a node: the workload, how many of its pods, and the scheduler's message."""
+    """The pods that wait for a node: the workload, how many of its pods, and the scheduler's message."""
     groups: dict[tuple[str, str], int] = {}
     for row in story.pending:
         place = row.owner or f"Pod {row.pod}", row.message or "not tried"
@@ -117,12 +117,12 @@ def pending_rows(story: Story) -> list[tuple[str, int, str]]:
 
 
 def failed_rows(story: Story) -> list[tuple[str, str]]:
-    """Which Jobs have failed, and why."""
+    """The Jobs that have failed, and why."""
     return [(row.workload, row.message) for row in story.failed]
 
 
 def refused_rows(story: Story) -> list[tuple[str, str]]:
-    """Whose new pods the API server refuses, and why."""
+    """The workloads whose new pods the API server refuses, and why."""
     return [(row.workload, why_refused(row.message)) for row in story.refused]
 
 
@@ -133,7 +133,7 @@ _Row = TypeVar("_Row", PendingRow, RefusedRow, FailedRow, GoneRow, StoryWorkload
 
 
 def of_question(story: Story) -> Story:
-    """The story without what happens anyway; a drain or an outage has its verdict, which is without it."""
+    """The story without what happens anyway; the verdict of a drain or an outage is already without it."""
     if story.caused is None:
         return story
     return _only(story, anyway=False)
@@ -158,7 +158,7 @@ def _only(story: Story, *, anyway: bool) -> Story:
 
 
 def anyway_rows(story: Story) -> list[tuple[str, str, str]]:
-    """What happens without what was asked, too: to whom, to how many of its pods, and what."""
+    """What also happens without the question: to whom, to how many of its pods, and what."""
     return [] if story.caused is None else list(_rows(_only(story, anyway=True)))
 
 

@@ -42,9 +42,9 @@ FAINT = "dim"
 STRONG = "bold"
 #: How to see what is left out.
 _HINT = " (-o wide)"
-#: Cells of a bar: an eighth is as much as one sees at a glance.
+#: The cells of a bar: an eighth of one is as much as the eye sees.
 _BAR = 8
-#: What stands deeper in a list is not indented any further.
+#: Deeper levels are not indented any further.
 _DEEPEST = 20
 _STYLES: Mapping[Tone, str] = {"": "", "good": GOOD, "warn": WARN, "bad": BAD, "faint": FAINT, "strong": STRONG}
 _OF_GLYPHS = {"✔": GOOD, "!": WARN, "⏸": WARN, "✘": BAD, "-": FAINT}
@@ -52,7 +52,7 @@ _SIGNS: Mapping[Sign, tuple[str, str]] = {sign: (glyph, _OF_GLYPHS[glyph]) for s
 
 
 def draw(blocks: Iterable[Block], detail: Detail) -> Iterator[RenderableType]:
-    """The blocks, with an empty line above headings and between verdicts."""
+    """The blocks, with empty lines above headings and between verdicts."""
     is_answered, is_below_text = False, False
     for block in blocks:
         if (is_below_text and _has_title(block)) or (is_answered and isinstance(block, Verdict)):
@@ -67,7 +67,7 @@ def _has_title(block: Block) -> bool:
 
 
 def _ends_empty(block: Block, detail: Detail) -> bool:
-    """Whether an empty line is below it already, as below every table."""
+    """Whether an empty line is already below it, as below every table."""
     if isinstance(block, Folded):
         return _ends_empty(block.blocks[-1], detail)
     return isinstance(block, Table) and (detail.wide or block.most is None or len(block.rows) <= block.most)
@@ -92,7 +92,7 @@ def _drawn(block: Block, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _words(said: Words, style: str, detail: Detail) -> Text:
-    """The words as inert text; names of nodes are cut, but not where they are to be copied."""
+    """The words as inert text; names of nodes are shortened, except in text to copy."""
     if isinstance(said, str):
         return text(detail.names.cut(said), style)
     made = Text()
@@ -106,7 +106,7 @@ def _words(said: Words, style: str, detail: Detail) -> Text:
 
 
 def _signed(sign: Sign | None, said: Words, tone: Tone, detail: Detail) -> Text:
-    """The words after a sign; in the sign's style, where they have no tone."""
+    """The words after a sign; those without a tone get the sign's style."""
     if sign is None:
         return _words(said, _STYLES[tone], detail)
     glyph, style = _SIGNS[sign]
@@ -141,14 +141,14 @@ def _table(block: Table, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _rest(row: Row) -> Iterator[Text]:
-    """A row about those that were not made; the hint stands behind its last words."""
+    """A row about those that were not made; the hint follows the last words."""
     said = ["".join(_lines(cell.value if isinstance(cell, Cell) else cell)) for cell in row]
     last = max(place for place, each in enumerate(said) if each)
     yield from (text(f"{each}{_HINT}" if place == last else each, FAINT) for place, each in enumerate(said))
 
 
 def _cell(cell: Value | Cell, column: Column, detail: Detail) -> Text:
-    if isinstance(cell, str):  # as most are
+    if isinstance(cell, str):  # as most tables are
         return text(detail.names.cut(cell) if column.kind in ("words", "node") else cell)
     if isinstance(cell, tuple | list) and len(cell) == 1:
         return _cell(cell[0], column, detail)
@@ -181,7 +181,7 @@ def _lines(value: Value) -> Sequence[str]:
 
 
 def _bar(percent: float) -> str:
-    """All of it for a hundred percent."""
+    """All parts, for a hundred percent."""
     filled = min(_BAR, round(percent / 100 * _BAR))
     return "█" * filled + "░" * (_BAR - filled)
 
@@ -190,7 +190,7 @@ def _bar(percent: float) -> str:
 
 
 def text(content: object, style: str = "") -> Text:
-    """Content from anywhere as inert text."""
+    """Any content as inert text."""
     return Text(safe(shortened(str(content))), style=style)
 
 
@@ -200,16 +200,16 @@ def lines(content: Sequence[str], style: str = "") -> Text:
 
 
 class _Fitted(RichTable):
-    """A table that breaks no word; where there is not room for all, the last column gets most of it.
+    """A table that breaks no word; if there is too little room, the last column gets most of it.
 
-    Where there is not even room for the words of the cells, `droppable` columns go if they have one value, then times
-    are broken; and at last each row becomes a few lines.
+    If even the words of the cells do not fit, `droppable` columns with one value are left out, then times are broken;
+    and at last each row becomes a few lines.
     """
 
     droppable: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Each column is as wide as its longest word, or line if there is room for that; `_share` gives it more."""
+        """Each column is as wide as its longest word, or line if there is room; `_share` gives it more."""
         room = options.max_width - _GAP * len(self.columns) + 1
         whole = [_longest((column.header, *column.cells), str.splitlines) for column in self.columns]
         if sum(whole) <= room:
@@ -245,14 +245,14 @@ class _Fitted(RichTable):
         return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
 
     def _unbroken(self, words: Sequence[int]) -> list[int]:
-        """As wide as these words, and for numbers as whole cells: none is broken before its unit."""
+        """As wide as these words; for numbers, as whole cells, so that none is broken before its unit."""
         return [
             max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" else word
             for word, column in zip(words, self.columns, strict=True)
         ]
 
     def _smaller(self) -> _Fitted | None:
-        """The table without the last of the numbers that are the same in all rows; None if there is none."""
+        """The table without its last droppable column; None if there is none."""
         same = [
             column
             for column in self.columns
@@ -281,7 +281,7 @@ class _Fitted(RichTable):
         yield ""
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
-            if cells[title].plain:  # else the row goes on
+            if cells[title].plain:  # else the row continues
                 yield Text(" ").join(cells[index] for index in above)
             for index in below:
                 if cells[index].plain:
@@ -295,14 +295,14 @@ _GAP = 3
 
 
 def _share(room: int, wanted: Sequence[int]) -> list[int]:
-    """How much more than its longest word each column gets: as it would need, the rest for the last one."""
+    """How much more than its longest word each column gets: what it needs, the rest for the last one."""
     total = max(sum(wanted), 1)
     given = [min(more, room * more // total) for more in wanted]
     given[-1] += min(room - sum(given), wanted[-1] - given[-1])
     return given
 
 
-#: What is broken only where there is no other way: a time, and what it is marked with; a bound; a percentage; a hint.
+#: These are only broken if there is no other way: a time and its mark; a bound; a percentage; a hint.
 _PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
 
 
@@ -326,7 +326,7 @@ def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
 def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> _Fitted:
     """An open, compact table; columns in `right` are numbers.
 
-    Those in `droppable` are left out where there is no room and they are the same in all rows.
+    Those in `droppable` may be left out if there is no room and all rows have the same value.
     """
     made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
     made.droppable = droppable
@@ -337,10 +337,10 @@ def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = (
 
 
 def whole(line: str, style: str = "", cells: int = 0) -> Text:
-    """A line to copy, that far from the left: as long as it is, never broken."""
+    """A line to copy with this indentation, never broken."""
     return Text(" " * cells + safe(shortened(line)), style=style, no_wrap=True, overflow="ignore")
 
 
 def indented(content: Text, cells: int = 2) -> RenderableType:
-    """Content that far from the left, the lines it continues on as well."""
+    """Content with this indentation, also on continued lines."""
     return Padding(content, (0, 0, 0, cells), expand=False)

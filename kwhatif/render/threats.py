@@ -59,7 +59,7 @@ _SKIPPED: Mapping[ThreatKind, str] = {
 
 
 def threats(report: Report, row: ThreatsRow, detail: Detail) -> Iterator[Block]:
-    """Who could evict the pods, what protects them, and what would."""
+    """What could evict the pods, what protects them, and what would protect them."""
     yield verdict(_headline(row), qualifier(report))
     if detail.quiet:
         return
@@ -121,7 +121,7 @@ _FILE = "kwhatif preempt FILE, with the manifest of -o json"
 
 
 def _grouped(rows: Sequence[ThreatRow]) -> Iterator[list[ThreatRow]]:
-    """The rows, with those of higher classes whose pods do the same, and of nodes to which the same happens."""
+    """The rows, with higher classes whose pods do the same, and nodes with the same events."""
     found: dict[object, list[ThreatRow]] = {}
     for each in rows:
         key: object = id(each)
@@ -206,7 +206,7 @@ _SIGNS: Mapping[FitVerdict, Quality] = {"chosen": "good", "fits": "good", "evict
 
 
 def who_fits(report: Report, row: WhoFitsRow, detail: Detail) -> Iterator[Block]:
-    """How many pods the node takes, what is left on it, and what each of them asks for."""
+    """How many pods the node takes, what is left on it, and the requests of each pod."""
     yield verdict(_takes(row), qualifier(report))
     if detail.quiet:
         return

@@ -1,4 +1,4 @@
-"""What happened in a story: a table with equal things as one line, or a tree of what because of what."""
+"""The events of a story: a table with equal events as one line, or a tree of causes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kwhatif.words.amounts import plural, some
 
 _MOST_LINES = 60
 _REFUSED = "was refused"
-#: What a refusal begins with: the resource, and a name that is often made up.
+#: The beginning of a refusal: the resource, and a name that is often generated.
 _FORBIDDEN = re.compile(r'^[\w.-]+ "[^"\s]*" is forbidden: ')
-#: Of verbs that are not English before the name of a pod: what is said in their place.
+#: For verbs that cannot precede the name of a pod: the words instead.
 PHRASES = {
     "unschedulable": "found no node for {}",
     "ready": "reported {} ready",
@@ -26,9 +26,9 @@ PHRASES = {
     "deferred": "deferred the resize of {}",
     "found infeasible": "found the resize of {} infeasible",
 }
-#: Kinds that decide nothing by themselves: that they came, or went, is left out unless all is asked for.
+#: Kinds that cause nothing by themselves: their creation and deletion is left out unless everything is wanted.
 _NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "CSIDriver", "DeviceClass"})
-#: Messages of the scheduler that come again are named by the time of the first.
+#: Repeated messages of the scheduler are named by the time of the first.
 _MESSAGES = ("unschedulable", "nominated")
 
 
@@ -38,7 +38,7 @@ def seconds(value: float) -> str:
 
 
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
-    """When each event happened, since it was asked; with `-o wide` also what happened before, and what is left out."""
+    """When each event happened, from the start of what was asked; with `-o wide` also earlier and minor events."""
     rows = [(seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
     yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:
@@ -49,11 +49,11 @@ def timeline(story: Story, detail: Detail) -> Iterator[Block]:
 
 
 def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
-    """Equal things that happen at one moment are one line, of pods those of one workload; refusals at any time."""
+    """Equal events at one moment are one line, for pods by workload; refusals at any time."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in story.events if detail.wide else story.events[story.first_event :]:
         is_news = detail.wide or _kind(event) not in _NO_NEWS
-        if event.verb != "removed" and is_news:  # the end of its containers was said
+        if event.verb != "removed" and is_news:  # the end of its containers has been said
             groups.setdefault(_place(event, detail), []).append(event)
     said = {row.message: "see PENDING" for row in story.pending if row.message}
     for alike in groups.values():
@@ -62,7 +62,7 @@ def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
 
 
 def _since_asked(story: Story) -> Story:
-    """The story with times that count from what was asked: what happened before has negative ones."""
+    """The story with times from the start of what was asked: earlier events have negative times."""
     if not story.asked:
         return story
     asked = story.asked
@@ -70,7 +70,7 @@ def _since_asked(story: Story) -> Story:
 
 
 def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
-    """What the event has in common with those that it is one line with."""
+    """What the event has in common with others of the same line."""
     kind = _kind(event)
     if event.verb == _REFUSED:
         return _refusal(event)
@@ -87,7 +87,7 @@ def _refusal(event: EventRow) -> tuple[object, ...]:
 
 
 def _actor(event: EventRow) -> str:
-    """Who it was: one kubelet is as another, and what works on a node is not named by it."""
+    """Who acted: one kubelet is like another, and what works on a node is not named by it."""
     if event.actor.startswith("kubelet "):
         return "kubelet"
     return event.actor.removesuffix(f" {event.object.removeprefix('Node ')}") if _kind(event) == "Node" else event.actor
@@ -98,7 +98,7 @@ def _kind(event: EventRow) -> str:
 
 
 def why_refused(message: str) -> str:
-    """The refusal without the name of the object, which is made up where many are refused."""
+    """The refusal without the name of the object, which is often generated."""
     return _FORBIDDEN.sub("", message)
 
 
@@ -142,7 +142,7 @@ def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
 
 
 def tree(story: Story) -> Listing:
-    """Every event below the one because of which it happened."""
+    """Every event, below the event that caused it."""
     return Listing(list(_below(_since_asked(story))), "lines")
 
 
@@ -162,7 +162,7 @@ def _below(story: Story) -> Iterator[Item]:
 
 
 def _siblings(children: dict[int | None, list[EventRow]], parent: int | None) -> list[list[EventRow]]:
-    """What happened because of one event: equal refusals together, all else alone."""
+    """The events that one event caused: equal refusals together, all others separate."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in children.get(parent, ()):
         groups.setdefault(_refusal(event) if event.verb == _REFUSED else (event.id,), []).append(event)

@@ -1,4 +1,4 @@
-"""`kwhatif upgrade` in blocks: what another release decides otherwise, and by which rules."""
+"""`kwhatif upgrade` in blocks: what another release decides differently, and by which rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_ROWS = 100
 
 
 def upgrade(report: Report, row: UpgradeRow, detail: Detail) -> Iterator[Block]:
-    """The line that sums it up and says what it depends on, what is decided otherwise, and the rules that differ."""
+    """The summary line with what it depends on, the different decisions, and the rules that differ."""
     rows = [
         (each.workload, _cell(each.before, each.after), _cell(each.after, each.before), _why(each))
         for each in _ordered(row)
@@ -39,7 +39,7 @@ _HOW = "Each workload is judged as if its pods, and no others, were started agai
 
 
 def _ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
-    """What waits, then workloads; of each, first what gets worse."""
+    """Pending pods, then workloads; those that get worse come first."""
     worse = set(map(id, row.worse))
     return [
         each
@@ -71,7 +71,7 @@ def _headline(row: UpgradeRow) -> str:
 
 
 def _rules(row: UpgradeRow) -> Iterator[str]:
-    """The rules by which anything is decided otherwise."""
+    """The rules that cause different decisions."""
     used = {name for each in (*row.pending, *row.workloads) for name in each.rules}
     for rule in row.rules:
         if rule.name in used:
@@ -80,12 +80,12 @@ def _rules(row: UpgradeRow) -> Iterator[str]:
 
 
 def _why(row: UpgradedRow) -> str:
-    """The rules, or where none is known the plugins."""
+    """The rules, or the plugins if no rule is known."""
     return ", ".join(row.rules or row.plugins) or "-"
 
 
 def _landing(row: LandingRow, other: LandingRow) -> str:
-    """What becomes of the pod in a few words; of nodes those first that only this release takes."""
+    """The outcome of the pod in a few words; nodes that only this release takes come first."""
     said = verb(row.outcome, 1)
     nodes = [*(node for node in row.nodes if node not in other.nodes), *(n for n in row.nodes if n in other.nodes)]
     if row.outcome == "Placed":

@@ -40,7 +40,7 @@ from kwhatif.words.workload import after, victims_by_owner
 
 
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
-    """Sign, pod, and what becomes of it; caveats that are `said` elsewhere only make the sign a warning."""
+    """Sign, pod, and outcome; caveats that are `said` elsewhere only turn the sign into a warning."""
     is_doubted = decision.outcome == "Placed" and qualifier(report, about_pod(decision))
     sign: Sign = "doubtful" if is_doubted else decision.outcome
     text = (exact(decision.pod, "strong"), f" {fate(decision, report)}")
@@ -50,7 +50,7 @@ def verdict(decision: Decision, report: Report, said: Collection[Caveat] = froze
 def workload_verdict(
     row: WorkloadRow, report: Report, decisions: Sequence[Decision], said: Collection[Caveat] = frozenset()
 ) -> Verdict:
-    """Sign, workload, what becomes of its pods, what that depends on; where some stay pending, why."""
+    """Sign, workload, the outcome of its pods, what that depends on; if some stay pending, why."""
     sign = sign_of(row)
     concerns = about_workload(row, decisions)
     is_doubted = sign == "Placed" and qualifier(report, concerns)
@@ -61,7 +61,7 @@ def workload_verdict(
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
-    """What becomes of the workload's pods; where some stay pending or are refused, why."""
+    """The outcome of the workload's pods; if some stay pending or are refused, why."""
     stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
     refused = next((f"{each.message}{did_you_mean(each)}" for each in decisions if each.outcome == "Denied"), "")
     reasons = "; ".join(filter(None, (stuck, refused)))
@@ -69,18 +69,18 @@ def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
-    """What becomes of the pod, and what that depends on."""
+    """The outcome of the pod, and what that depends on."""
     return but(fate(decision, report), doubt_about(decision, report))
 
 
 def doubt_about(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> str:
-    """What that depends on; "" if nothing."""
+    """What it depends on; "" if nothing."""
     concerns = about_pod(decision)
     return qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
 
 
 def fate(decision: Decision, report: Report) -> str:
-    """What becomes of the pod."""
+    """The outcome of the pod."""
     said = _fate(decision, report)
     return f"runs on {decision.runs_on}; started again, it {said}" if decision.runs_on else said
 
@@ -154,7 +154,7 @@ _KINDS: dict[NameKind, str] = {
     "runtimeClass": "RuntimeClass",
 }
 
-#: What the scheduler says of nodes that a plugin ruled out before any filter.
+#: The scheduler's message about nodes that a plugin excluded before any filter.
 _NOT_ASKED = "node(s) didn't satisfy plugin(s)"
 
 
@@ -175,7 +175,7 @@ def why(decision: Decision) -> str:
 
 
 def unknown(row: UnknownNameRow) -> str:
-    """A name that exists nowhere, and what may have been meant."""
+    """A name that does not exist, and similar ones."""
     match row.kind:
         case "label" | "resource":
             said = f"no node has {row.kind} {row.name}"
@@ -187,7 +187,7 @@ def unknown(row: UnknownNameRow) -> str:
 
 
 def did_you_mean(decision: Decision) -> str:
-    """` (did you mean high?)`, of the first name in the pod that does not exist but is near to one that does."""
+    """` (did you mean high?)`, for the first unknown name in the pod with a similar one."""
     rows = decision.near.unknown if decision.near else ()
     return next(filter(None, map(_nearest, rows)), "")
 
@@ -210,7 +210,7 @@ def _misses(decision: Decision, near: NearRow) -> str:
     first, *others = near.misses
     lasting = _lasting(first)
     if len(first.obstacles) == 1 and isinstance(first.obstacles[0].evidence, UnboundClaim | None):
-        # Said of the pod, not of nodes: a claim that is not there, or not bound, a conflict within the pod.
+        # About the pod, not about nodes: a claim that does not exist or is not bound, a conflict within the pod.
         return obstacle(first.obstacles[0], first)
     obstacles = " and ".join(obstacle(item, first) for item in lasting)
     if len(lasting) > 1:
@@ -227,18 +227,18 @@ def _misses(decision: Decision, near: NearRow) -> str:
 
 
 def _is_too_small(miss: MissRow) -> bool:
-    """Whether the nodes would not do even if they were empty: nothing that could be changed."""
+    """Whether the nodes would be unsuitable even if they were empty: nothing that could be changed."""
     short = [item.evidence for item in miss.obstacles if isinstance(item.evidence, InsufficientResource)]
     return any(evidence.requested > evidence.allocatable for evidence in short)
 
 
 def _is_elsewhere(miss: MissRow) -> bool:
-    """Whether the pod is not meant for these nodes, such as the pod that a DaemonSet makes for another one."""
+    """Whether the pod is not meant for these nodes, such as a DaemonSet's pod for another node."""
     return any(item.evidence is None and item.reason.startswith(_NOT_ASKED) for item in miss.obstacles)
 
 
 def _lasting(miss: MissRow) -> list[ObstacleRow]:
-    """What eviction would not clear."""
+    """The obstacles that eviction would not remove."""
     return [item for item in miss.obstacles if not item.evictable]
 
 
@@ -249,7 +249,7 @@ def _room(miss: MissRow) -> str:
 
 
 def _eviction(decision: Decision, miss: MissRow) -> str:
-    """Where pods in the way are the obstacle, why they stay."""
+    """If other pods are the obstacle, why they stay."""
     if all(item.evictable or item.code != "Unschedulable" for item in miss.obstacles):
         return ""
     preemption = decision.preemption
@@ -262,7 +262,7 @@ def _eviction(decision: Decision, miss: MissRow) -> str:
 
 
 def obstacle(row: ObstacleRow, miss: MissRow) -> str:
-    """One obstacle of these nodes; of a resource, what the node with the most of it has left."""
+    """One obstacle of these nodes; for a resource, what is left on the node with the most of it."""
     evidence = row.evidence
     if row.differs and evidence is not None:
         return _in_several_domains(evidence)
@@ -287,7 +287,7 @@ def obstacle(row: ObstacleRow, miss: MissRow) -> str:
 
 
 def _in_several_domains(evidence: Evidence) -> str:
-    """Of pods that are elsewhere for each node: `pods matching app=db in the same zone`."""
+    """For pods that differ by node: `pods matching app=db in the same zone`."""
     match evidence:
         case PodAntiAffinityMatched(topology_key=key, selector=selector):
             return f"pods matching {selector} in the same {key}"

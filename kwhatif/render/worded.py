@@ -64,13 +64,13 @@ def _assumptions(story: Story) -> Iterator[str]:
 
 
 def _conventions(story: Story) -> str:
-    """Which choices were between equals."""
+    """How many choices were between equals, and of which kind."""
     made = choices(story)
     return f"{made} (simulate --runs tries others)" if made else "no choice was between equals"
 
 
 def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
-    """What ends the loop, by how those that take part in it lose their pods."""
+    """How to end the loop, depending on how the pods in it are removed."""
     how = {row.how for row in gone if (row.owner or f"Pod {row.pod}") in cycle.participants}
     if "Preempted" in how:
         yield "give the pods that are evicted again and again their own nodes (a pool with a taint, or node affinity)"
@@ -92,7 +92,7 @@ def _seconds(value: object) -> str:
 
 
 def _framed(document: Document) -> str | None:
-    """Its page as a part of a notebook: in a frame, so that neither changes how the other looks."""
+    """Its page within a notebook: in a frame, so that neither changes the look of the other."""
     from kwhatif.render.html.page import comparison_to_html, to_html
 
     match document:

@@ -1,4 +1,4 @@
-"""The report: everything that a renderer may know, and what `-o json` prints.
+"""The report: all data for renderers, and what `-o json` prints.
 
 A contract: fields are added, never renamed or removed (`apiVersion` would change). `schema/report.json` is made from
 these types by `make generated`.
@@ -38,13 +38,13 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     snapshot: SnapshotInfo = SnapshotInfo()
     #: What-if edits, in the order in which they were made.
     changes: tuple[EditRow, ...] = ()
-    #: The sentences of `caveat_details`, some of them taken together.
+    #: The sentences of `caveat_details`, some of them combined.
     caveats: tuple[str, ...] = ()
     caveat_details: tuple[Caveat, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    #: Every pod is judged as if it were the only one; otherwise each sees what those before it have taken.
     alone: bool = False
-    #: By the order of the manifests; none where every pod is judged alone.
+    #: In the order of the manifests; empty if every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
     #: The cluster's own pending pods that come before the last of these, in the order of the queue.
     queued_before: tuple[QueuedRow, ...] = ()
@@ -55,7 +55,7 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     deschedule: DescheduleRow | None = None
     #: Of the command `upgrade`.
     upgrade: UpgradeRow | None = None
-    #: Of the command `advise`, and of `gate` where it was asked for.
+    #: Of the command `advise`, and of `gate --fixes`.
     advise: AdviseRow | None = None
     #: Of the command `autoscale`: what is added.
     autoscaler: AutoscaleRow | None = None
@@ -63,7 +63,7 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     consolidate: ConsolidateRow | None = None
     #: Of the command `capacity`.
     capacity: CapacityRow | None = None
-    #: What becomes of groups of pods; null where the cluster has none, or its scheduler does not know them.
+    #: The results of groups of pods; null if the cluster has none, or its scheduler does not know them.
     pod_groups: PodGroupsRow | None = None
     #: Of the command `audit`.
     audit: AuditRow | None = None
@@ -76,9 +76,9 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
     #: Of the command `who-fits`.
     who_fits: WhoFitsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
-    #: The custom resources that rows name, and what they are judged as.
+    #: The custom resources that rows name, and the objects as which they are judged.
     stand_ins: tuple[StandInRow, ...] = ()
-    #: What follows, of commands that play it forward.
+    #: What follows, for commands that simulate it.
     story: Story | None = None
     #: Of `drain --each` and `outage --each`, the worst first.
     scenarios: tuple[ScenarioRow, ...] = ()
@@ -94,7 +94,7 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
         return rows_of(self, part or self._main)
 
     def frame(self, part: str = "") -> Any:
-        """The same as a pandas.DataFrame, a column for each field: a row within a row is named `preemption.node`.
+        """The same as a pandas.DataFrame, a column for each field; a nested row is named `preemption.node`.
 
         Raises:
             ImportError: pandas is not installed; the message says what to install.
@@ -108,5 +108,5 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
 
     @property
     def is_judged(self) -> bool:
-        """Whether the answer is about pods, one by one: then the story is only what follows it."""
+        """Whether the answer is about single pods: then the story is only what follows."""
         return self.command in ("schedule", "preempt", "gate")

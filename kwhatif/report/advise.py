@@ -9,7 +9,7 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.evidence import Evidence
 
-#: Possible changes in the manifest (the first ones), in the cluster, or by waiting.
+#: Possible changes: first those of the manifest, then of the cluster, then waiting.
 AdviceKind = Literal[
     "request-less",
     "tolerate",
@@ -80,11 +80,12 @@ class Advised(Row, kw_only=True):
 
 
 class AdvisedChangeRow(Advised, kw_only=True):
-    """One change of an advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them."""
+    """One change of the advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them."""
 
     #: `Deployment shop/web`; null for changes of the cluster.
     object: str | None = None
-    #: Whether that object is in the cluster, where kubectl can patch it; else, the file if nothing but it is there.
+    #: Whether that object is in the cluster, so that kubectl can patch it; else the file, if it contains only this
+    #: object.
     in_cluster: bool = False
     file: str | None = None
     patch: tuple[PatchRow, ...] = ()
@@ -94,8 +95,8 @@ class AdvisedChangeRow(Advised, kw_only=True):
 class AdviceRow(Row, kw_only=True):
     """Changes that help together; none of them can be left out, or made smaller.
 
-    `outcome` is that of the worst of the workload's pods then, `node` where the first of those lands that do not fit
-    now; `fit` of `of` pods find a node. `decisions` are those of the workload's pods, in short: the proof.
+    `outcome` is that of the worst of the workload's pods with them, `node` the node of the first pod that did not fit
+    before; `fit` of `of` pods find a node. `decisions` are those of the workload's pods, in short: the proof.
     """
 
     changes: tuple[AdvisedChangeRow, ...]
@@ -104,13 +105,13 @@ class AdviceRow(Row, kw_only=True):
     node: str | None = None
     fit: int
     of: int
-    #: Whom it evicts, where it helps only by eviction.
+    #: The pods that it evicts, if it helps only by eviction.
     victims: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
 
 class LeftRow(Row, kw_only=True):
-    """What is in the way still, where it comes nearest: on this node, after these changes."""
+    """The obstacles that are left in the nearest case: on this node, after these changes."""
 
     node: str
     changes: tuple[AdvisedChangeRow, ...] = ()
@@ -122,7 +123,7 @@ class LeftRow(Row, kw_only=True):
 class GoingRow(Row, kw_only=True):
     """Pods that could make room on a node: those that the scheduler evicts, or others that cost less.
 
-    `priority` is the highest of theirs, `violates` the budgets that allow none of them to go; `cost` counts as in
+    `priority` is their highest priority, `violates` the budgets that do not allow their eviction; `cost` is as in
     `AdviceRow`.
     """
 
@@ -137,10 +138,10 @@ class GoingRow(Row, kw_only=True):
 
 
 class AdvisedRow(Row, kw_only=True):
-    """What would help one workload, or one pod: `pod` is the first that does not fit, or evicts others.
+    """What would help one workload, or one pod: `pod` is the first one that does not fit, or evicts others.
 
-    `tried` is how many sets of changes were asked about. Without advice, `left` is what keeps the pod away in the end.
-    `going`: the scheduler's victims, then the pods that cost less if chosen by hand; empty where there are none.
+    `tried` is how many sets of changes were asked about. Without advice, `left` are the obstacles that remain. `going`:
+    the scheduler's victims, then the pods that cost less if chosen by hand; empty where there are none.
     """
 
     workload: str
@@ -157,7 +158,7 @@ class AdvisedRow(Row, kw_only=True):
 
 
 class AdviseRow(Row):
-    """Of each workload that does not fit, or evicts others, what would help; `left_out` workloads are not advised."""
+    """What would help each workload that does not fit, or evicts others; `left_out` workloads get no advice."""
 
     workloads: tuple[AdvisedRow, ...] = ()
     left_out: int = 0

@@ -43,7 +43,7 @@ AuditHarm = Literal[
 
 #: Why it happens.
 AuditCause = Literal[
-    # of pods that find no node
+    # pods that find no node
     "room",
     "anti-affinity",
     "affinity",
@@ -54,13 +54,13 @@ AuditCause = Literal[
     "placement",
     "gates",
     "other",
-    # of pods that the API server refuses, and of Jobs that fail
+    # pods that the API server refuses, and Jobs that fail
     "quota",
     "limits",
     "pod-security",
     "admission",
     "job",
-    # of pods that go, stay or come too late
+    # pods that are evicted, stay or come back too late
     "one-node",
     "one-zone",
     "node-silent",
@@ -69,7 +69,7 @@ AuditCause = Literal[
     "toleration-unknown",
     "bare",
     "loop",
-    # of budgets
+    # budgets
     "demands-all",
     "many-budgets",
     "sync-failed",
@@ -78,7 +78,7 @@ AuditCause = Literal[
     "never-ends",
     "selects-nothing",
     "allows-all",
-    # of the rest
+    # others
     "priority",
     "taint",
     "labels",
@@ -91,12 +91,12 @@ AuditLevel = Literal["high", "medium", "low"]
 
 
 class HarmRow(Row, kw_only=True):
-    """What one what-if does to one workload or budget, for one cause.
+    """The effect of one what-if on one workload or budget, for one cause.
 
     `about` is what the cause is about: resources, budgets, topology keys, taints. `pool` is the pods' node selector and
-    required node affinity, in words. `pods` of `of` are concerned, `priority` is their highest. `seconds`: for how
-    long; null for as long as nothing changes. `example` is one of the pods, `said` what the scheduler or the API server
-    says. `cut`: the what-if was not over after this number of simulated seconds; what comes later is not judged.
+    required node affinity, in words. `pods` of `of` are affected, `priority` is their highest. `seconds`: for how long;
+    null: until something else changes. `example` is one of the pods, `said` what the scheduler or the API server says.
+    `cut`: the what-if was not over after this number of simulated seconds; what comes later is not judged.
     """
 
     probe: ProbeName
@@ -119,7 +119,7 @@ class HarmRow(Row, kw_only=True):
 
 
 class ShownByRow(Row):
-    """The what-ifs of one kind that show a finding: `count` of them, `names` are some."""
+    """The what-ifs of one kind that show a finding: `count` of them, `names` are examples."""
 
     probe: ProbeName
     names: tuple[str, ...]
@@ -127,9 +127,10 @@ class ShownByRow(Row):
 
 
 class AuditFixRow(Row, kw_only=True):
-    """The smallest change that was found, in edits as `--then` takes them; the finding is gone with it, as was played.
+    """The smallest change that was found, in edits as `--then` takes them, or a flag of the command.
 
-    Or a flag of the command. `played` of the `of` what-ifs that show the finding were played with it.
+    A simulation with it no longer shows the finding. `played` of the `of` what-ifs that show the finding were played
+    with it.
     """
 
     edits: tuple[str, ...]
@@ -152,10 +153,10 @@ class AcceptedRow(Row, kw_only=True):
 
 
 class AuditFindingRow(Row, kw_only=True):
-    """One cause, and all that comes of it.
+    """One cause, and all its effects.
 
-    `id` is the same from run to run: it does not depend on names of pods or on the order of the dump. `worst` is the
-    worst of the `harms` that were seen; `subjects` are the workloads and budgets that suffer, the worst first.
+    `id` is the same in each run: it does not depend on names of pods or on the order of the dump. `worst` is the worst
+    of the `harms`; `subjects` are the affected workloads and budgets, the worst first.
     """
 
     id: str
@@ -174,17 +175,17 @@ class AuditFindingRow(Row, kw_only=True):
     #: The command that shows it, without the options that say where the cluster is read from.
     command: str
     fix: AuditFixRow | None = None
-    #: How many changes were tried, the one that helps among them; null: none was looked for.
+    #: How many changes were tried, including the one that helps; null: none was looked for.
     tried: int | None = None
-    #: How many seconds its worst what-if takes, if that is too long to look for a fix unless `--explain` asks for it.
+    #: The seconds that its worst what-if takes, if that is too long to look for a fix without `--explain`.
     takes: float | None = None
     accepted: AcceptedRow | None = None
-    #: Of its worst what-if, where it was asked to be explained.
+    #: The story of its worst what-if, if it is to be explained.
     story: Story | None = None
 
 
 class ProbeRow(Row, kw_only=True):
-    """How far one kind of what-if has come: `judged` of `scenarios`; `skipped` says why it was not asked at all."""
+    """How much of one kind of what-ifs was asked: `judged` of `scenarios`; `skipped` says why none was asked."""
 
     probe: ProbeName
     scenarios: int = 0
@@ -193,7 +194,7 @@ class ProbeRow(Row, kw_only=True):
 
 
 class BaselineRow(Row, kw_only=True):
-    """Of `--baseline`: accepted findings that are there no more, and those whose day is over."""
+    """About `--baseline`: accepted findings that no longer exist, and those that have expired."""
 
     source: str
     gone: tuple[str, ...] = ()
@@ -208,7 +209,7 @@ class AuditRow(Row, kw_only=True):
     #: Why not everything was asked: the time was over, or it was interrupted.
     stopped: Literal["", "budget", "interrupted"] = ""
     namespace: str = ""
-    #: The identifier of the finding that is explained; "": none in particular.
+    #: The identifier of the finding that is explained; "": none.
     explained: str = ""
     baseline: BaselineRow | None = None
 
@@ -219,5 +220,5 @@ class AuditRow(Row, kw_only=True):
 
     @property
     def unjudged(self) -> tuple[ProbeRow, ...]:
-        """The kinds of what-ifs that were not asked to their end."""
+        """The kinds of what-ifs that are not complete."""
         return tuple(each for each in self.probes if each.judged < each.scenarios)

@@ -27,14 +27,14 @@ class AutoscaleRow(Row):
 
 
 class LandedRow(Row):
-    """How many pods the scheduler puts on a node."""
+    """How many pods the scheduler places on a node."""
 
     node: str
     pods: int
 
 
 class MovedGroupRow(Row):
-    """A group of pods that ran, and of which the nodes had some: how many of its pods had a node, and have one then."""
+    """A group of pods on removed nodes: how many of its pods had a node before, and have one afterwards."""
 
     group: str
     min_count: int
@@ -48,20 +48,20 @@ class MovedGroupRow(Row):
 
 
 class DrainedRow(Row):
-    """What a drain of nodes that the autoscaler would remove comes to in a simulation, after those before it.
+    """The result of draining nodes that the autoscaler would remove, in a simulation, after the drains before it.
 
-    `pending` are the pods that find no other node, but those that the autoscaler counts as `expendable`; `stays` are
-    those that a budget keeps where they are.
+    `pending` are the pods that find no other node, without those that the autoscaler counts as `expendable`; `stays`
+    are those that a budget keeps on the node.
     """
 
     nodes: tuple[str, ...]
-    #: What comes in their place.
+    #: The nodes that replace them.
     added: tuple[AddedNode, ...] = ()
     landed: tuple[LandedRow, ...] = ()
     pending: tuple[str, ...] = ()
     expendable: tuple[str, ...] = ()
     stays: tuple[str, ...] = ()
-    #: How many pods are evicted by the scheduler for those that move.
+    #: How many pods the scheduler evicts for those that move.
     preempted: int = 0
     groups: tuple[MovedGroupRow, ...] = ()
 
@@ -72,21 +72,21 @@ class DrainedRow(Row):
 
 
 class ConsolidateRow(Row):
-    """Which nodes the autoscaler would remove now: `nodes` of the Cluster Autoscaler, the rest of Karpenter."""
+    """Which nodes the autoscaler would remove now: `nodes` for the Cluster Autoscaler, other fields for Karpenter."""
 
     autoscaler: Autoscaler
     at: str
-    #: The only node that was asked about; null: all were.
+    #: The node in question; null: all nodes.
     explained: str | None = None
     nodes: tuple[NodeVerdict, ...] = ()
     commands: tuple[DisruptionCommand, ...] = ()
     kept: tuple[KeptNode, ...] = ()
-    #: Of each node, or command, that goes, in order.
+    #: One for each node, or command, that is removed, in order.
     drains: tuple[DrainedRow, ...] = ()
-    #: What all of it saves an hour, in the currency of the prices; null where a price is not known.
+    #: The total savings per hour, in the currency of the prices; null if a price is not known.
     saved: float | None = None
 
     @property
     def added(self) -> tuple[AddedNode, ...]:
-        """The nodes that come in the place of others."""
+        """The nodes that replace others."""
         return tuple(each for drain in self.drains for each in drain.added)

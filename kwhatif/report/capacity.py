@@ -32,7 +32,7 @@ class CountedRow(Row):
 
 
 class ReasonRow(Row):
-    """The number of nodes with this first reason; `evidence` is that of `node`, which comes closest."""
+    """The number of nodes with this first reason; `evidence` is from `node`, which comes closest."""
 
     plugin: str
     reason: str
@@ -42,9 +42,9 @@ class ReasonRow(Row):
 
 
 class TightestRow(Row):
-    """The number of nodes that lack only room, and lack most of this resource.
+    """The number of nodes that only lack room, and most of all this resource.
 
-    `stranded` is what is free on these nodes in all of what the pod requests besides, where one node has enough of it.
+    `stranded` is the total of the pod's other resources that is free on these nodes, if one node has enough of it.
     """
 
     resource: str
@@ -53,9 +53,9 @@ class TightestRow(Row):
 
 
 class StopRow(Row):
-    """The pod that does not fit any more, and why; `report.decisions` has the decision about it.
+    """The first pod that no longer fits, and why; `report.decisions` has the decision about it.
 
-    `gang`: the group that does not fit as a whole; there is no decision then.
+    `gang`: the group that does not fit as a whole; then there is no decision.
     """
 
     pod: str
@@ -68,9 +68,10 @@ class StopRow(Row):
 
 
 class GangFitRow(Row):
-    """How many more groups of pods like one fit, each as a whole.
+    """How many more groups of equal pods fit, each as a whole.
 
-    `pods` are in each, of which `min_count` have to fit; `placements`: by value of the topology's label, how many.
+    `pods` are in each group, of which `min_count` must fit; `placements`: how many groups by value of the topology
+    label.
     """
 
     group: str
@@ -91,7 +92,7 @@ class FitRow(Row):
 
 
 class PreemptingRow(Row):
-    """How many sets fit where pods may evict others: `fit` includes those that fit without eviction.
+    """How many sets fit if pods may evict others: `fit` includes those that fit without eviction.
 
     `evicting` pods evict the `victims`, which breaks the budgets in `violations`.
     """
@@ -114,8 +115,9 @@ class TargetRow(Row):
 class AddedNodesRow(Row, kw_only=True):
     """How many nodes like one it takes to reach the target: `nodes` are enough, and one fewer is not.
 
-    `fit` is the answer with these nodes, `fewer` how many sets fit with one fewer. `nodes` is null where `limit` nodes
-    are not enough; `fit` is the answer with that many. `edit` says the same to `--if`; `notes` are what to know.
+    `fit` is the answer with these nodes, `fewer` the number of sets with one node fewer. `nodes` is null if `limit`
+    nodes are not enough; then `fit` is the answer with `limit` nodes. `edit` is the same as an edit for `--if`; `notes`
+    are remarks.
     """
 
     like: str
@@ -128,10 +130,10 @@ class AddedNodesRow(Row, kw_only=True):
 
 
 class GrownRow(Row, kw_only=True):
-    """How many sets fit where an autoscaler may add nodes until its bounds: `fit` is the answer with these nodes.
+    """How many sets fit if an autoscaler may add nodes up to its limits: `fit` is the answer with these nodes.
 
-    `nodes` are the new nodes by node group or NodePool, `unbounded` those of the groups that have no maximum or limit.
-    `refused` is what the autoscaler says of the pod that does not fit any more; null where it says nothing.
+    `nodes` are the new nodes by node group or NodePool, `unbounded` the groups without a maximum or limit. `refused` is
+    the autoscaler's reason for the first pod that no longer fits; null if it gives none.
     """
 
     autoscaler: Autoscaler
@@ -144,10 +146,10 @@ class GrownRow(Row, kw_only=True):
 
 
 class ShapeRow(Row):
-    """Pods of the cluster that are the same for the scheduler: how many are `running`, of these workloads.
+    """Pods of the cluster that are equal for the scheduler: how many are `running`, and their workloads.
 
-    `fit` is about one more of the first workload, and one more, each shape as if it were the only one. Where `gangs`
-    is not 0, the pods are of that many groups, which are the same, and `fit` is about one more group.
+    `fit` is how many more pods of the first workload fit, each kind as if it were the only one. If `gangs` is not 0,
+    the pods belong to that many equal groups, and `fit` counts groups.
     """
 
     running: int
@@ -167,14 +169,14 @@ class PeakWorkloadRow(Row, kw_only=True):
 
 
 class PeakRow(Row, kw_only=True):
-    """What the cluster is like before more pods are counted: all at its peak; `evicted` are pods that had to go."""
+    """The cluster before more pods are counted: all workloads at their peak; `evicted` are the evicted pods."""
 
     workloads: tuple[PeakWorkloadRow, ...]
     evicted: tuple[str, ...] = ()
 
     @property
     def more(self) -> int:
-        """How many pods come."""
+        """How many new pods."""
         return sum(each.peak - each.replicas for each in self.workloads)
 
     @property
@@ -186,24 +188,24 @@ class PeakRow(Row, kw_only=True):
 class CapacityRow(Row):
     """How many more pods fit, where, and what stops the next one."""
 
-    #: The most sets to count: what fits beyond is not known.
+    #: The most sets that are counted: it is not known whether more fit.
     limit: int
-    #: None where nothing is asked about but the shapes of the cluster's pods.
+    #: None if only the kinds of the cluster's pods are asked about.
     fit: FitRow | None = None
-    #: Where it is counted beside the peak of all workloads.
+    #: For counts at the peak of all workloads.
     peak: PeakRow | None = None
     preempting: PreemptingRow | None = None
     target: TargetRow | None = None
     added_nodes: AddedNodesRow | None = None
     grown: GrownRow | None = None
-    #: The kinds with the most pods; how many other kinds are not counted, and how many pods are of these.
+    #: The kinds with the most pods; then how many other kinds are not counted, and the number of their pods.
     shapes: tuple[ShapeRow, ...] = ()
     other_shapes: int = 0
     other_pods: int = 0
 
     @property
     def best(self) -> FitRow | None:
-        """What counts for the target: the most that fit in the ways that were asked for."""
+        """The number that counts for the target: the most that fit in the ways that were asked for."""
         if self.added_nodes is not None:
             return self.added_nodes.fit
         if self.grown is not None:

@@ -9,7 +9,7 @@ from kwhatif.kube.model.meta import Row
 from kwhatif.report.inputs import SchedulerInfo, SnapshotInfo
 
 Changed = Literal["added", "removed", "changed", "scheduler", "times"]
-#: Whether a cause is the smallest set of changes (all smaller ones were tried), one of which none can be left out, or
+#: Whether a cause is the smallest set of changes (all smaller ones were tried), a set of which none can be left out, or
 #: not found.
 Proof = Literal["smallest", "minimal", "none"]
 
@@ -36,7 +36,7 @@ class ClusterAnswerRow(Row, kw_only=True):
     subject: str
     before: str | None
     after: str | None
-    #: Places in `CompareRow.changes`: with these alone, the first cluster answers like the second.
+    #: Indexes in `CompareRow.changes`: with only these changes, the first cluster answers like the second.
     because: tuple[int, ...] = ()
     proof: Proof = "none"
     #: How many sets of changes were asked about.
@@ -48,7 +48,7 @@ class CompareRow(Row, kw_only=True):
 
     before: SnapshotInfo
     after: SnapshotInfo
-    #: The scheduler of the first; that of the second is the report's.
+    #: The scheduler of the first cluster; that of the second is the report's.
     before_scheduler: SchedulerInfo
     changes: tuple[ClusterChangeRow, ...] = ()
     questions: tuple[str, ...] = ()

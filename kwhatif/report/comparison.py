@@ -14,7 +14,7 @@ Difference = Literal["flipped", "victims", "moved", "new", "gone"]
 
 
 class FateRow(Row):
-    """What becomes of a pod: its outcome, the node where it lands or is nominated, the pods that it evicts."""
+    """The result of a pod: its outcome, the node where it lands or is nominated, the pods that it evicts."""
 
     outcome: Outcome
     node: str | None = None
@@ -22,7 +22,7 @@ class FateRow(Row):
 
 
 class PodDifferenceRow(Row):
-    """A pod of which the answers differ.
+    """A pod for which the answers differ.
 
     `flipped`: it has another outcome; `victims`: it would evict other pods; `moved`: it goes to another node; `new`,
     `gone`: only one of the answers has it, and the other side is null.
@@ -35,10 +35,10 @@ class PodDifferenceRow(Row):
 
 
 class EndDifferenceRow(Row):
-    """Something that ends in another way: how the story ends, a workload, a budget, a command, how many more pods fit.
+    """Something with another result: the end of the story, a workload, a budget, a command, how many more pods fit.
 
-    A workload: how many pods are on those nodes at the end where it is another number, and how many are pending. Null
-    where only one answer has any.
+    For a workload: the number of pods at the end on nodes where it differs, and how many are pending. Null if only one
+    answer has it.
     """
 
     subject: str
@@ -47,7 +47,7 @@ class EndDifferenceRow(Row):
 
 
 class DifferenceRow(Row):
-    """What is different: pods, ends, findings of the policy, and caveats; `unchanged` is how many pods are not."""
+    """What is different: pods, ends, findings of the policy, and caveats; `unchanged` is the number of other pods."""
 
     pods: tuple[PodDifferenceRow, ...] = ()
     ends: tuple[EndDifferenceRow, ...] = ()

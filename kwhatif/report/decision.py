@@ -23,7 +23,7 @@ NameKind = Literal[
 
 
 class FeasibleRow(Row):
-    """A node that the pod fits on; scores are normalised and weighted, `score` is their sum with extenders."""
+    """A node on which the pod fits; scores are normalised and weighted, `score` is their sum with extenders."""
 
     node: str
     score: int
@@ -40,10 +40,10 @@ class ObjectionRow(Row):
 
 
 class RejectedRow(Row):
-    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence.
+    """A node on which the pod does not fit, the first plugin that rejects it, its reasons and evidence.
 
     kube-scheduler stops at the first objection. `objections` are all of them, that one first; they are empty in
-    `preemption.rejected`, where nodes without their evictable pods are meant. `alike` is how many other nodes are left
+    `preemption.rejected`, which is about nodes without their evictable pods. `alike` is how many other nodes are left
     out of the report because the same plugins give the same reasons for them.
     """
 
@@ -57,10 +57,10 @@ class RejectedRow(Row):
 
 
 class ObstacleRow(Row):
-    """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
+    """One obstacle of nodes; the evidence is from `node`, which comes closest.
 
-    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles. `differs`: the
-    pods that are counted are elsewhere for other nodes, as in other zones.
+    `evictable`: evicting pods of lower priority would remove this obstacle. `differs`: it counts different pods for
+    different nodes, such as those of a zone.
     """
 
     plugin: str
@@ -81,14 +81,14 @@ class MissRow(Row):
 
 
 class NearNameRow(Row):
-    """A name that does exist, and on how many nodes; null for what is not on nodes."""
+    """A similar name that exists, and on how many nodes; null if it is not about nodes."""
 
     name: str
     nodes: int | None = None
 
 
 class UnknownNameRow(Row):
-    """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
+    """A name in the pod that does not exist in the cluster, and similar names, the most similar first.
 
     A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys.
     A `toleration` is written as the taint that it would tolerate, and `near` are taints.
@@ -100,7 +100,7 @@ class UnknownNameRow(Row):
 
 
 class TooLargeRow(Row):
-    """The pod asks for more than any node has in all; amounts as in `InsufficientResource`."""
+    """The pod requests more than any node has in total; amounts as in `InsufficientResource`."""
 
     resource: str
     requested: int
@@ -110,9 +110,9 @@ class TooLargeRow(Row):
 class NearRow(Row):
     """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
 
-    Also of a pod that is Denied, if it names what does not exist.
+    Also for a pod that is Denied, if it names something that does not exist.
 
-    `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
+    `misses` are the first few groups: those with the fewest obstacles, without evictable ones, come first.
     """
 
     misses: tuple[MissRow, ...] = ()
@@ -156,14 +156,14 @@ class ReprieveRow(Row):
 
 
 class CandidateRow(Row, kw_only=True):
-    """A node where eviction makes room; where fewer were asked for, it has only its name and `pdb_violations`."""
+    """A node where eviction makes room; candidates beyond the wanted number only have name and `pdb_violations`."""
 
     node: str
     pdb_violations: int
     victims: tuple[VictimRow, ...]
-    #: What candidates are compared by, in turn: rung -> this candidate's value. kube-scheduler's rungs are
-    #: `pdbViolations`, `highestPriority`, `prioritySum` (each raised by 2^31 when compared), `victims` (lower is
-    #: better) and `earliestStart` (of the victims with the highest priority; later is better, null is now).
+    #: The values by which candidates are compared, in this order: rung -> this candidate's value. kube-scheduler's
+    #: rungs are `pdbViolations`, `highestPriority`, `prioritySum` (each raised by 2^31 when compared), `victims` (lower
+    #: is better) and `earliestStart` (of the victims with the highest priority; later is better, null is now).
     ladder: dict[str, int | str | None]
     #: The first rung of the ladder on which the candidate before this one is better; "" when they tie.
     loses_by: str = ""
@@ -173,7 +173,7 @@ class CandidateRow(Row, kw_only=True):
 
 
 class PreemptionRow(Row):
-    """Whom the pod would evict: null in a decision unless no node is feasible."""
+    """Which pods the pod would evict: null in a decision unless no node is feasible."""
 
     eligible: bool
     message: str = ""
@@ -208,18 +208,19 @@ class Decision(Row, kw_only=True):
     priority_class_name: str = ""
     preemption_policy: str = "PreemptLowerPriority"
     scheduler_name: str = "default-scheduler"
-    #: What it asks for: milli-units of cpu, bytes, units of all else; empty where it was not tried.
+    #: Its requests: milli-units of cpu, bytes, units of all else; empty if it was not tried.
     requests: dict[str, int] = {}
     outcome: Outcome
     node: str | None = None
-    #: Of a pod of the cluster that was asked for by name: where it runs now. It is judged as if it were started again.
+    #: For a pod of the cluster that was asked about by name: its present node. It is judged as if it were started
+    #: again.
     runs_on: str | None = None
     ties: tuple[str, ...] = ()
     message: str = ""
     pre_enqueue: PreEnqueueRow | None = None
-    #: Of a pod that is not even created (outcome `Waits`): the pod whose controller waits until it runs.
+    #: For a pod that is not even created (outcome `Waits`): the pod that must run first.
     waits_for: str | None = None
-    #: Pods that were pending already and came first: without them it would fit, or fit by evicting others.
+    #: Pods that were already pending and came first: without them it would fit, or fit by evicting others.
     after: tuple[str, ...] = ()
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
@@ -228,13 +229,13 @@ class Decision(Row, kw_only=True):
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
-    #: How much of the evidence is here: all of it (`full`), of nodes and candidates that say the same a few (`few`), or
-    #: only what becomes of the pod (`short`), since a pod of the same workload with the same outcome has the rest.
+    #: How much of the evidence is here: all of it (`full`), only a few nodes and candidates with equal reasons (`few`),
+    #: or only the outcome (`short`), because a pod of the same workload with the same outcome has the rest.
     detail: Literal["full", "few", "short"] = "full"
 
     @property
     def said(self) -> str:
-        """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back."""
+        """The scheduler's message; for a pod that is not queued, that of the plugin that holds it back."""
         return self.message or (self.pre_enqueue.message if self.pre_enqueue else "")
 
     @property
@@ -249,24 +250,24 @@ UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 
 class RolloutRow(Row):
-    """How far a rollout comes, and why not further: as a simulation of it ends."""
+    """How far a rollout gets, and why not further, in a simulation of it."""
 
     #: At how many moments its controllers have made or deleted pods.
     steps: int
     completed: bool
-    #: How many pods of the new template there are to be in the end, and how many run.
+    #: The wanted number of pods of the new template, and how many run.
     wanted: int
     updated: int
-    #: How many pods of the old one are left.
+    #: How many pods of the old template are left.
     old: int
-    #: Of one that hangs: the pod that the next step waits for, as in `decisions`, where it has not been there before.
+    #: If it hangs: the pod that the next step waits for, as in `decisions`, unless it existed before.
     waits_for: str | None = None
-    #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
+    #: What stops its controller, such as `maxUnavailable 0`.
     limit: str = ""
 
 
 class QueuedRow(Row, kw_only=True):
-    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+    """A pod that was already pending and is taken before the last of the report's pods: its room is gone then."""
 
     pod: str
     priority: int = 0
@@ -276,11 +277,11 @@ class QueuedRow(Row, kw_only=True):
 
 
 class WorkloadRow(Row):
-    """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
+    """The results of all pods of one object in the manifests; `nodes` counts them by node.
 
-    The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
-    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
-    `violations` (budgets that break) are those of all its pods.
+    The counts of outcomes add up to `replicas`, the new pods; for an object that is already in the cluster, only the
+    additional ones, and `removed` pods are deleted; `rollout` says whether a changed template is rolled out completely.
+    `victims` and `violations` (budgets that break) are those of all its pods.
     """
 
     name: str

@@ -15,7 +15,7 @@ Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
 
 Course = Literal["Settles", "Endless", "Open"]
 
-#: Why nothing comes in the place of a pod, why what comes stays pending, or what becomes of it on its node.
+#: Why a pod is not replaced, why its replacement stays pending, or what happens to it on its node.
 ReplacementCause = Literal[
     "static",
     "bare",
@@ -36,13 +36,13 @@ ReplacementCause = Literal[
 
 
 class ReplacementRow(Row):
-    """The pod that comes in the place of an evicted one, and where it lands.
+    """The replacement of an evicted pod, and where it lands.
 
-    `landing` None: it is not replaced, which `message` explains. A pod on the same node was evicted for nothing.
-    `pod` is the name that the simulation gives it, unless the controller keeps names.
-    `message`: why it stays pending, or what becomes of it on its node. `cause` says so as data, and `about` what it is
-    about: the kind of its controller, a scheduler, the pod that evicts it, or a message; `wanted` is how
-    many pods its controller wants, where that is the cause.
+    `landing` None: it is not replaced, which `message` explains. If it lands on the same node, the eviction was
+    useless. `pod` is the name that the simulation gives it, unless the controller keeps names. `message`: why it stays
+    pending, or what happens to it on its node. `cause` is the same as data, and `about` its subject: the kind of its
+    controller, a scheduler, the pod that evicts it, or a message; `wanted` is how many pods its controller wants, where
+    that is the cause.
     """
 
     landing: Landing
@@ -52,7 +52,7 @@ class ReplacementRow(Row):
     ties: tuple[str, ...] = ()
     message: str = ""
     victims: tuple[str, ...] = ()
-    #: None where there is nothing to explain, and in a report of an earlier kwhatif.
+    #: None if there is nothing to explain, and in a report of an earlier kwhatif.
     cause: ReplacementCause | None = None
     about: str = ""
     wanted: int = 0
@@ -67,7 +67,7 @@ class EvictedRow(WantedRow):
 
 
 class EvictionRefusedRow(WantedRow):
-    """A pod that a plugin wants to evict, and what keeps it from that; `budgets` are those that do."""
+    """A pod that a plugin wants to evict, and what prevents it; `budgets` are those that do."""
 
     by: RefusedBy
     message: str = ""
@@ -76,7 +76,7 @@ class EvictionRefusedRow(WantedRow):
 
 
 class NodeUseRow(Row):
-    """How much of a node is requested, in percent of what it has, before the evictions and when all have landed."""
+    """How much of a node is requested, in percent, before the evictions and after all replacements have landed."""
 
     node: str
     before: dict[str, float]
@@ -84,7 +84,7 @@ class NodeUseRow(Row):
 
 
 class RoundRow(Row):
-    """One descheduling cycle; the next one begins where the replacements have landed."""
+    """One descheduling cycle; the next one begins after the replacements have landed."""
 
     round: int
     evicted: int
@@ -97,7 +97,7 @@ class RoundRow(Row):
 
 
 class DescheduleRow(Row):
-    """What a descheduler with this policy does in one cycle, and what comes of it.
+    """What a descheduler with this policy does in one cycle, and the results.
 
     `course`: whether later cycles end; `Open` if that was not known after the last round.
     """
@@ -114,7 +114,7 @@ class DescheduleRow(Row):
     plugins: tuple[StrategyRow, ...] = ()
     node_classes: tuple[NodeClassRow, ...] = ()
     nodes: tuple[NodeUseRow, ...] = ()
-    #: Other pods that stay pending because of the replacements, which they had to make room for.
+    #: Other pods that stay pending because the replacements evicted them.
     displaced: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     course: Course = "Settles"
@@ -123,5 +123,5 @@ class DescheduleRow(Row):
 
     @property
     def landings(self) -> Mapping[Landing, int]:
-        """How many replacements land how."""
+        """How many replacements have each kind of landing."""
         return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)

@@ -30,12 +30,12 @@ _MAIN: Mapping[str, str] = {
 
 
 def main_part(command: str, *, many: bool) -> str:
-    """The part that answers the command; `many`: of many scenarios, one row each."""
+    """The part that answers the command; `many`: for many scenarios, one row each."""
     return "scenarios" if many else _MAIN.get(command, "decisions")
 
 
 def rows_of(document: Row, part: str) -> Sequence[Row]:
-    """The rows of a part, such as `decisions` or `story.events`; through a list, those of all its rows.
+    """The rows of a part, such as `decisions` or `story.events`; a path through a list gives those of all its rows.
 
     Raises:
         ValueError: there is no such part, or it is not made of rows.
@@ -44,9 +44,9 @@ def rows_of(document: Row, part: str) -> Sequence[Row]:
 
 
 def records(document: Row, part: str) -> list[dict[str, Any]]:
-    """The rows as flat dicts: a row within a row is named `preemption.node`, lists stay as they are.
+    """The rows as flat dicts: a nested row is named `preemption.node`, and lists are not changed.
 
-    A part of several rows begins with what names each of these: the `pod` of `decisions.rejected`.
+    Rows from a list in several rows begin with the names of these: the `pod` for `decisions.rejected`.
     """
     return [_named(_flat(row), row, above) for row, above in _found(document, part)]
 
@@ -67,7 +67,7 @@ def frame(document: Row, part: str) -> Any:
 
 
 def _found(document: Row, part: str) -> Iterator[tuple[Row, Row | None]]:
-    """Rows, each with the row of a list that it is part of."""
+    """Rows, each with the outer row whose list contains it."""
     found: list[tuple[Any, Row | None]] = [(document, None)]
     for name in part.split("."):
         found = [each for value, above in found for each in _children(value, above, name, part)]
@@ -90,7 +90,7 @@ def _children(value: Any, above: Row | None, name: str, part: str) -> Iterator[t
 
 
 def _named(flat: dict[str, Any], row: Row, above: Row | None) -> dict[str, Any]:
-    """The record, after what names the row that it is part of."""
+    """The record, after the names of the outer row."""
     if above is None or above is row:
         return flat
     name = above.__struct_fields__[0]

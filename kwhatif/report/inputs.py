@@ -1,4 +1,4 @@
-"""What a report rests on: the scheduler, the snapshot, edits of it, and manifests."""
+"""What a report is based on: the scheduler, the snapshot, its edits, and manifests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.meta import Row
 
 #: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
-#: newest kubelet. `assumed`: nothing says it, and the newest release was taken.
+#: newest kubelet. `assumed`: it is not known, and the newest release was taken.
 VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 
 
 class SchedulerInfo(Row):
-    """Whose decisions these are."""
+    """The scheduler that decides."""
 
     version: str = f"1.{BASE}"
     profile: str = "default-scheduler"
@@ -24,19 +24,19 @@ class SchedulerInfo(Row):
 
 
 class SnapshotInfo(Row):
-    """What the decisions were made on."""
+    """The cluster that the decisions are about."""
 
     sources: tuple[str, ...] = ()
     nodes: int = 0
     pods: int = 0
-    #: None: they could not be read, so whether an eviction violates one is unknown.
+    #: None: they could not be read, so it is not known whether an eviction violates one.
     pod_disruption_budgets: int | None = 0
-    #: When the dump was taken, as far as it shows that; null for a live cluster.
+    #: When the dump was taken, if it shows that; null for a live cluster.
     taken_at: str | None = None
 
 
 class SourceRow(Row):
-    """Where the pod, or the workload that makes it, stands in the manifests; lines count from 1."""
+    """Where the pod, or the workload that makes it, is in the manifests; lines count from 1."""
 
     file: str
     line: int | None = None
@@ -52,7 +52,7 @@ class TouchedRow(Row):
 
 
 class EditRow(Row):
-    """An edit of the cluster that holds before the question is asked, what it touched, and what to know about it."""
+    """An edit of the cluster before the question, the objects that it changed, and remarks."""
 
     edit: str
     touched: tuple[TouchedRow, ...] = ()
@@ -60,7 +60,7 @@ class EditRow(Row):
 
 
 class ProblemRow(Row):
-    """A manifest that could not be read; the others were judged without it."""
+    """A manifest that could not be read; the others are judged without it."""
 
     where: str
     message: str
@@ -70,7 +70,7 @@ class ProblemRow(Row):
 
 
 class StandInRow(Row):
-    """A custom resource, and the object of Kubernetes' own that it is judged as; rows name the custom resource."""
+    """A custom resource, and the Kubernetes object as which it is judged; rows name the custom resource."""
 
     #: Such as `Rollout shop/web`.
     object: str

@@ -1,4 +1,4 @@
-"""What only the story of a drain or an outage has: waves, who is in the way, and what it comes to."""
+"""The parts of a story that only a drain or an outage has: waves, blocked pods, and the verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WaveRow(Row):
     pods: tuple[str, ...]
 
 
-#: Why a drain does not get rid of a pod, or why it does not come back after an outage.
+#: Why a drain does not evict a pod, or why a pod does not come back after an outage.
 BlockedCause = Literal[
     "timeout",
     "endless-drain",
@@ -44,16 +44,15 @@ BlockedCause = Literal[
 
 
 class BlockedRow(Row, kw_only=True):
-    """A pod that a drain does not get rid of, or that does not come back after an outage; `why` says so in words.
+    """A pod that a drain does not evict, or that does not come back after an outage; `why` is the reason in words.
 
-    `budgets` are those in the way: the first one needs `needed` healthy pods and has `healthy`. `about` is what the
-    cause is about: another pod, a node, a time, or a message. `nowhere`: the pod that is made in its place
-    once it is gone would find no node.
+    `budgets` are those in the way: the first one needs `needed` healthy pods and has `healthy`. `about` is the subject
+    of the cause: another pod, a node, a time, or a message. `nowhere`: its replacement would find no node.
     """
 
     pod: str
     class_: str = msgspec.field(name="class")
-    #: None in a report of an earlier kwhatif, which has only the words.
+    #: None in a report of an earlier kwhatif, which only has the words.
     cause: BlockedCause | None = None
     about: str = ""
     budgets: tuple[str, ...] = ()
@@ -64,21 +63,21 @@ class BlockedRow(Row, kw_only=True):
     remedy: str = ""
 
 
-#: What kind of harm is the worst: kubectl refuses to evict pods, pods that are blocked, a command without an end,
-#: pods that replace each other without end, something that is still to come at the horizon, pods that stay pending, new
-#: pods that are refused, Jobs that fail, fewer pods ready.
+#: The kinds of the worst harm: kubectl refuses to evict pods, blocked pods, a command that does not end, pods that
+#: replace each other without end, something unfinished at the horizon, pending pods, refused new pods, failed Jobs,
+#: fewer ready pods.
 Harm = Literal[
     "refused-by-kubectl", "blocked", "endless", "unsettled", "horizon", "pending", "refused", "failed", "unready"
 ]
 
 
 class WorstRow(Row):
-    """The worst harm that a drain or an outage does.
+    """The worst harm of a drain or an outage.
 
-    `subject` is the workload that suffers it, or what is still to come at the horizon. `messages` are kubectl's, the
-    API server's or a controller's; of a story without an end the workloads that replace each other. `count`: how many
-    pods are blocked, how many pods the subject has fewer, how many Jobs fail, or how many of its `of` pods are ready.
-    `blocked` is the first pod that is.
+    `subject` is the affected workload, or what is unfinished at the horizon. `messages` are kubectl's, the API server's
+    or a controller's; of a story without an end the workloads that replace each other. `count`: how many pods are
+    blocked, how many pods the subject has fewer, how many Jobs fail, or how many of its `of` pods are ready. `blocked`
+    is the first pod that is.
     """
 
     what: Harm
@@ -90,12 +89,12 @@ class WorstRow(Row):
 
 
 class VerdictRow(Row, kw_only=True):
-    """Of a drain or an outage: whether it does no harm, and what it comes to.
+    """The verdict about a drain or an outage: whether it does no harm, and its effects.
 
-    What happens without it, too, is not among it. `why` says of one that does harm what is worst, in words, and `worst`
-    as data. `moved`: the pods that leave the nodes; `preempted`: those elsewhere that are evicted for them in turn;
-    `pending`: those without a node at the end, as many of each workload as would not be without it. `gone`: of the pods
-    that a drain evicts, those in whose place none is made. `seconds` count from the command.
+    What also happens without it is left out. `why` is the worst harm in words, and `worst` as data. `moved`: the pods
+    that leave the nodes; `preempted`: those elsewhere that are evicted for them in turn; `pending`: those without a
+    node at the end, as many of each workload as would not be without it. `gone`: of the pods that a drain evicts, those
+    in whose place none is made. `seconds` count from the command.
 
     `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
     system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any

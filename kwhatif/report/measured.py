@@ -1,4 +1,4 @@
-"""What `kwhatif serve --metrics` measures of a cluster: numbers that people alert on."""
+"""The measurements of `kwhatif serve --metrics`: numbers for alerts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class WaitingRow(Row):
 
 
 class LossRow(Row):
-    """What the loss of a node, or of all nodes of a zone, comes to: pods left pending, and budgets broken."""
+    """The worst loss of a node, or of all nodes of a zone: pods left pending, and budgets broken."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class BlockedRow(Row):
 
 
 class FitsRow(Row):
-    """How many more of what a file describes fit; `limit`: no more were counted."""
+    """How many more pods of a manifest fit; `limit`: the count stopped there."""
 
     template: str
     fit: int
@@ -38,7 +38,7 @@ class FitsRow(Row):
 
 
 class PoolRow(Row):
-    """What the nodes of a pool have, and what of it no pod requests; in whole units, cpu in cores."""
+    """The resources of a pool's nodes, and how much of them no pod requests; in whole units, cpu in cores."""
 
     pool: str
     nodes: int

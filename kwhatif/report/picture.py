@@ -1,6 +1,6 @@
-"""The cluster at the moment that is asked about, as a page draws it: only made where one is asked for.
+"""The cluster at the moment of the question, for the map of a page: only made if a page is wanted.
 
-Lists in the place of objects: 110,000 pods are to fit into a few megabytes.
+It uses lists instead of objects: 110,000 pods must fit into a few megabytes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from kwhatif.kube.model.meta import Row
 class PictureNode(Row, array_like=True):
     """A node: `place` and `pool` are its labels' values; amounts are in the order of the picture's `resources`.
 
-    `state` is what it has besides being ready: "cordoned", "not ready", its taints. `pods` are (index in `groups`,
-    name).
+    `state`: "cordoned", "not ready", its taints. `pods` are (index in `groups`, name).
     """
 
     name: str
@@ -26,7 +25,7 @@ class PictureNode(Row, array_like=True):
 
 
 class PictureGroup(Row, array_like=True):
-    """Pods of one workload and priority that ask for the same; "" for bare pods."""
+    """Pods of one workload and priority with the same requests; "" for bare pods."""
 
     namespace: str
     workload: str

@@ -1,4 +1,4 @@
-"""What a policy looks at, and what it says: what the command `gate` adds to a report."""
+"""The input and the verdict of a policy: what the command `gate` adds to a report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kwhatif.kube.model.meta import Row
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.inputs import SourceRow
 
-#: What an object itself says of the policy.
+#: The annotation by which an object suppresses rules.
 ANNOTATION = "kwhatif.dev/ignore"
 
 
 class JudgedWorkload(NamedTuple):
-    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+    """The results of one object's pods, and its annotation `kwhatif.dev/ignore`."""
 
     row: WorkloadRow
     decisions: Sequence[Decision]
@@ -29,10 +29,10 @@ PolicyVerdict = Literal["pass", "warn", "fail"]
 
 
 class FindingRow(Row):
-    """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
+    """The finding of a rule about a workload: `pods` are the affected ones.
 
-    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat`
-    is the caveat that it is about, if any.
+    A suppressed finding does not count; `suppressed` is the reason that was given, `suppressed_by` where. `caveat` is
+    the caveat that it is about, if any.
     """
 
     rule: str
@@ -47,7 +47,7 @@ class FindingRow(Row):
 
 
 class PolicyRow(Row):
-    """What the policy says to all of it; `source` is its file, empty for the default policy."""
+    """The verdict of the policy; `source` is its file, empty for the default policy."""
 
     verdict: PolicyVerdict
     source: str = ""

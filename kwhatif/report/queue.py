@@ -28,7 +28,7 @@ class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", 
 
 
 class VictimsEnd(_Cause):
-    """The pods that this pod evicts, or that are being deleted already, are gone from the node."""
+    """The pods that this pod evicts, or that are already being deleted, are gone from the node."""
 
     node: str
     pods: tuple[str, ...]
@@ -48,7 +48,7 @@ class RoomFreed(_Cause):
 
 
 class NodeGrows(_Cause):
-    """The allocatable amounts of a node, which is too small even when it is empty, grow to these amounts."""
+    """The allocatable amounts of a node grow to these; now it is too small even when it is empty."""
 
     wants: dict[str, int]
     nodes: tuple[str, ...]
@@ -56,11 +56,11 @@ class NodeGrows(_Cause):
 
 
 class NodeAdded(_Cause):
-    """A node comes that the pod fits on: with room for these amounts, and what node selector and affinity ask for."""
+    """A node is added on which the pod fits: with room for these amounts, and the labels that it requires."""
 
     requests: dict[str, int] = {}
     terms: tuple[str, ...] = ()
-    #: The one node that the pod asks for.
+    #: The only node that the pod may use.
     name: str = ""
 
 
@@ -139,7 +139,7 @@ class ClaimBound(_Cause):
 
 
 class VolumeUsable(_Cause):
-    """Something about the volume of a claim changes; `detail` says what is wrong with it now."""
+    """Something about the volume of a claim changes; `detail` is its present problem."""
 
     claim: str
     detail: str = ""
@@ -160,7 +160,7 @@ class DevicesFreed(_Cause):
     claim: str
     request: str = ""
     missing: int | None = None
-    #: Whether some are free, and tainted.
+    #: Whether some are free, but tainted.
     tainted: bool = False
 
 
@@ -171,7 +171,7 @@ class GateRemoved(_Cause):
 
 
 class AnyEvent(_Cause):
-    """An event, by its name in the scheduler's metrics, for a plugin of which nothing more is known."""
+    """An event, by its name in the scheduler's metrics, for a plugin about which no more is known."""
 
     plugin: str
     events: tuple[str, ...]
@@ -220,8 +220,8 @@ Cause = (
 class WakeUpRow(Row):
     """Something that would bring a pod back into the queue, or would help although the scheduler would not notice.
 
-    `plugin` is the one that waits for it, "" for the queue itself. `enough`: the pod then fits, as far as can be said.
-    `wakes`: no plugin's queueing hint leaves it out; otherwise only the flush after five minutes helps.
+    `plugin` is the one that waits for it, "" for the queue itself. `enough`: the pod then fits, as far as is known.
+    `wakes`: a queueing hint of a plugin wakes it; otherwise only the flush after five minutes does.
     """
 
     cause: Cause
@@ -239,11 +239,11 @@ class WakingRow(Row):
 
 
 class AfterEditsRow(Row, kw_only=True):
-    """What edits mean for a pending pod.
+    """The effect of edits on a pending pod.
 
-    A pod that is `Woken` or `Active` is tried again, as number `turn`; an `Asleep` one is not, and `outcome` is what
-    would become of it at the end: where that is a node, only the flush after five minutes helps. `behind` are pods in
-    front of it without which it would get a node. `Gone`: the edits delete the pod.
+    A pod that is `Woken` or `Active` is tried again, as number `turn`; an `Asleep` one is not, and `outcome` is what it
+    would be at the end: if that is a node, only the flush after five minutes helps. `behind` are pods in front of it
+    without which it would get a node. `Gone`: the edits delete the pod.
     """
 
     fate: QueueFate

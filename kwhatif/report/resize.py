@@ -1,4 +1,4 @@
-"""What becomes of a pod that is resized in place: what the command `resize` adds to a report."""
+"""The result of resizing a pod in place: what the command `resize` adds to a report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class ResizeRow(Row, kw_only=True):
     pod: str
     node: str
     decision: ResizeDecision
-    #: `cpu 1500m to 7`; "" where only limits change, or it is refused.
+    #: `cpu 1500m to 7`; "" if only limits change, or it is refused.
     change: str = ""
-    #: The words of the API server or the kubelet that refuses it.
+    #: The message of the API server or the kubelet that refuses it.
     message: str = ""
-    #: Of `Fits`: the containers that restart for it, as their `resizePolicy` says.
+    #: For `Fits`: the containers that restart for it, by their `resizePolicy`.
     restarts: tuple[str, ...] = ()
-    #: Of `Deferred`: pods of the node of no higher priority without which it fits; none of them can stay.
+    #: For `Deferred`: pods of the node with no higher priority; without all of them it fits, and none can stay.
     in_the_way: tuple[str, ...] = ()

@@ -14,26 +14,26 @@ API_VERSION = "kwhatif.dev/v1"
 
 
 class _Notebook:
-    """Who makes pages of documents for notebooks: a renderer, once there is one."""
+    """The renderer that makes pages of documents for notebooks, if there is one."""
 
     draw: Callable[[Document], str | None] = staticmethod(lambda _: None)
 
 
 def draw_in_notebooks(draw: Callable[[Document], str | None]) -> None:
-    """Let this make what a notebook shows of a document; None: the notebook shows it as text."""
+    """Use this to show documents in notebooks; None: notebooks show text."""
     _Notebook.draw = staticmethod(draw)
 
 
 class Document(Row, kw_only=True):
-    """Base of what `-o json` prints: a report, two of them compared, an inventory."""
+    """Base of everything that `-o json` prints: a report, two compared reports, an inventory."""
 
     api_version: str = API_VERSION
 
     def to_json(self, indent: int = 0) -> str:
-        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        """The text of `-o json`: on one line, or indented by this number of spaces."""
         try:
             encoded = msgspec.json.encode(self)
-        except UnicodeEncodeError:  # a file's name that is not UTF-8
+        except UnicodeEncodeError:  # a file name that is not UTF-8
             return json.dumps(msgspec.to_builtins(self), indent=indent or None)
         return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
 
@@ -49,7 +49,7 @@ class Document(Row, kw_only=True):
 def schema_of(kind: type[msgspec.Struct], known: type[msgspec.Struct] | None = None) -> dict[str, object]:
     """The JSON Schema of documents of this type, under its own name.
 
-    What the schema of `known` defines already is not said twice: there is a `$ref` to that file.
+    Definitions of the schema `known` are not repeated, but are a `$ref` to that file.
     """
     made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": _identifier(kind)} | msgspec.json.schema(
         kind

@@ -15,9 +15,9 @@ Settled = Literal["settled", "pending", "terminating", "stalled", "rollout-stuck
 
 
 class StoryWorkloadRow(Row):
-    """Where the pods of a workload are, before and after: node -> how many; terminating ones do not count.
+    """Where the pods of a workload are, before and after: node -> how many; terminating pods do not count.
 
-    A bare pod is its own workload: "Pod shop/debug". `anyway`: it ends so without what was asked, too.
+    A bare pod is its own workload: "Pod shop/debug". `anyway`: the same happens without what was asked.
     """
 
     workload: str
@@ -33,7 +33,7 @@ class StoryWorkloadRow(Row):
 
 
 class PendingRow(Row):
-    """A pod that has no node at the end; `message` is what the scheduler wrote last."""
+    """A pod that has no node at the end; `message` is the scheduler's last message."""
 
     pod: str
     #: None for a bare pod.
@@ -41,28 +41,28 @@ class PendingRow(Row):
     message: str
     nominated_node: str | None
     priority: int = 0
-    #: Whether it was there at the start, pending.
+    #: Whether it was already pending at the start.
     initial: bool = False
-    #: How many pods this is about: more than one where a workload asks for more pods than are made. Then `pod` is
-    #: what their names begin with.
+    #: The number of pods: more than one if a workload wants more pods than were simulated. Then `pod` is the beginning
+    #: of their names.
     count: int = 1
-    #: Whether this many pods of its owner are pending without what was asked, too.
+    #: Whether the same number of its owner's pods is pending without what was asked.
     anyway: bool = False
 
 
 class RefusedRow(Row):
-    """A workload that lacks pods in the end, as the API server refuses them; `message` is what it says."""
+    """A workload that lacks pods in the end because the API server refuses them; `message` is the API server's."""
 
     workload: str
     message: str
-    #: Whether it was so at the start.
+    #: Whether it was like this at the start.
     initial: bool = False
     #: Whether it lacks as many without what was asked.
     anyway: bool = False
 
 
 class FailedRow(Row):
-    """A Job that has failed; `message` is the Job controller's, `anyway`: it fails without what was asked, too."""
+    """A Job that has failed; `message` is the Job controller's, `anyway`: it also fails without what was asked."""
 
     workload: str
     message: str
@@ -74,23 +74,23 @@ class GoneRow(Row):
 
     pod: str
     owner: str | None
-    #: Whether it was there at the start.
+    #: Whether it existed at the start.
     initial: bool
     node: str | None
-    #: Of a pod that was terminating at the start: as its condition DisruptionTarget says.
+    #: If it was terminating at the start: the reason in its condition DisruptionTarget.
     how: How
-    #: The client that asked for it, or the pod that gets its place; "" if none in particular.
+    #: The client that asked for it, or the pod that gets its place; "" if none.
     by: str
     at: float
-    #: Whether it goes without what was asked, too.
+    #: Whether it also goes without what was asked.
     anyway: bool = False
 
 
 class StoryBudgetRow(Row):
-    """How many disruptions a budget allows: before, at the least, after.
+    """How many disruptions a budget allows: before, the minimum, after.
 
-    `overrun`: by how many healthy pods it fell short of what it asks for, more than at the start; `overrun_anyway`: so
-    many of these without what was asked. `anyway`: all these numbers are so without it.
+    `overrun`: how many more healthy pods it lacks than at the start; `overrun_anyway`: how many of these without what
+    was asked. `anyway`: all these numbers are the same without it.
     """
 
     budget: str
@@ -107,8 +107,8 @@ class StoryBudgetRow(Row):
 class StoryNodeRow(Row):
     """A node that is different at the end.
 
-    What is said of it is "cordoned", "not ready" and its other taints; null where it is not there. A row with twice the
-    same is of a node whose labels, resources or other fields changed. `anyway`: it changes so without what was asked.
+    Its state is "cordoned", "not ready" and its other taints; null if it does not exist. If both states are equal, its
+    labels, resources or other fields changed. `anyway`: the same change happens without what was asked.
     """
 
     node: str
@@ -118,7 +118,7 @@ class StoryNodeRow(Row):
 
 
 class CommandRow(Row):
-    """A command of the scenario. `ok` is null for one that has not come to its end; `why` says why one failed."""
+    """A command of the scenario. `ok` is null if it has not ended; `why` is the reason of a failure."""
 
     command: str
     ok: bool | None
@@ -130,8 +130,8 @@ class CommandRow(Row):
 class ScenarioRow(Row):
     """One of many drains or outages, each alone: the name of the node, or the value of the label.
 
-    `story` is there for the worst ones. `command` plays this one alone, without the options that say where the cluster
-    is read from.
+    Only the worst ones have a `story`. `command` plays this one alone, without the options about the source of the
+    cluster.
     """
 
     scenario: str
@@ -140,40 +140,43 @@ class ScenarioRow(Row):
     command: str = ""
 
 
-#: Why pods that evict others find no room all the same: who comes back meets their anti-affinity or spread constraint.
+#: Why pods that evict others still find no room: replacements meet their anti-affinity or spread constraint.
 LoopCause = Literal["anti-affinity", "spread"]
 
 
 class CycleRow(Row):
-    """One round of what repeats forever; `events` are the ids of its first and its last event."""
+    """One round of something that repeats forever; `events` are the ids of its first and its last event."""
 
     start: float
     period: float
     participants: tuple[str, ...]
     events: tuple[int, int]
     remedies: tuple[str, ...]
-    #: It was cut off, not seen to come back.
+    #: It was cut off; it is not proven that it repeats.
     suspected: bool = False
     causes: tuple[LoopCause, ...] = ()
-    #: Whether all of them replace each other without what was asked, too.
+    #: Whether they also replace each other without what was asked.
     anyway: bool = False
 
 
-#: What a run may come to: its class (`settled`), or something about a workload, a command or a budget.
+#: A result of a run: its class (`settled`), or something about a workload, a command or a budget.
 What = Literal["settled", "failed", "placed", "pending", "preempted", "evicted", "overrun"]
 
 
 class FactRow(Row):
-    """What is so at the end of some runs, or happened in them: `placed` means that none of its pods is pending."""
+    """Something that is true at the end of some runs, or happened in them.
+
+    `placed` means that none of its pods is pending.
+    """
 
     what: What
     subject: str
-    #: In how many.
+    #: The number of these runs.
     runs: int
 
 
 class RunsRow(Row):
-    """More runs, with other choices between equals and other durations of pods' termination."""
+    """More runs, with other choices between equals and other termination times."""
 
     runs: int
     seed: int
@@ -185,8 +188,8 @@ class RunsRow(Row):
 class Story(Row):
     """What follows.
 
-    What is marked `anyway` happens without what was asked, too: the question does not cause it, and it decides no exit
-    code.
+    What is marked `anyway` also happens without the question: the question does not cause it, and it does not change
+    the exit code.
     """
 
     settled: Settled
@@ -208,24 +211,25 @@ class Story(Row):
     pod_groups: PodGroupsRow | None = None
     blocked: tuple[BlockedRow, ...] = ()
     cycle: CycleRow | None = None
-    #: What was decided by convention, and how often: `nodes` that were equally good, whom to evict (`evictions`), the
-    #: order of the pods of `drains`, and `stopTimes`, which are the longest.
+    #: The decisions between equals, and how often: `nodes` that were equally good, which pods to evict (`evictions`),
+    #: the order of the pods of `drains`, and `stopTimes`, which are the longest.
     conventions: dict[str, int] = {}
     runs: RunsRow | None = None
     #: Of a drain or an outage.
     verdict: VerdictRow | None = None
-    #: The worst that can be said of what was asked; null where nothing was asked but what happens: then `settled` is.
+    #: The worst that can be said of what was asked; null if nothing was asked except what follows: then `settled`
+    #: counts.
     caused: Settled | None = None
-    #: The second at which what was asked is done: before, the cluster has settled by itself.
+    #: The second at which the asked edits begin: before that, the cluster settles by itself.
     asked: float | None = None
     #: The id of the first event after that.
     first_event: int = 0
-    #: What is not finished at the horizon; "" if it has settled.
+    #: What is unfinished at the horizon; "" if it has settled.
     under_way: str = ""
 
     @property
     def took(self) -> float:
-        """How many seconds after what was asked it has settled."""
+        """The seconds from what was asked until it settles."""
         return round(max(self.seconds - (self.asked or 0.0), 0.0), 3)
 
     @property

@@ -1,4 +1,4 @@
-"""Who could evict pods, and which pods a node takes: what the commands `threats` and `who-fits` add to a report."""
+"""What could evict pods, and which pods a node takes: what the commands `threats` and `who-fits` add to a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from kwhatif.kube.model.meta import Row
 
 ThreatKind = Literal["pending", "template", "class", "taint", "outage", "drain", "descheduler"]
-#: The kinds in which the scheduler evicts for a pod.
+#: The kinds in which the scheduler evicts pods for another pod.
 PREEMPTING: tuple[ThreatKind, ...] = ("pending", "template", "class")
 
 
@@ -16,28 +16,28 @@ class ThreatRow(Row, kw_only=True):
     """Something that evicts at least one of the pods; each was played.
 
     `pending`: a pod that waits already; `template`: one more pod of a workload; `class`: a new pod of a PriorityClass
-    that asks for as much as `requests`; `taint`: a NoExecute taint of the node; `outage` and `drain`: of a node;
-    `descheduler`: a strategy of the policy.
+    with these `requests`; `taint`: a NoExecute taint of the node; `outage` and `drain`: of a node; `descheduler`: a
+    strategy of the policy.
     """
 
     kind: ThreatKind
     #: The pod, workload, class, taint, node or strategy: `Deployment shop/web`, `PriorityClass high`, `Node a1`.
     by: str
-    #: The pods that it evicts, of those that are asked about.
+    #: The pods that it evicts, of those in question.
     pods: tuple[str, ...]
     #: Of `pending`, `template` and `class`: the priority of the pod that comes.
     priority: int | None = None
     #: Of `class`: the requests of that pod, in the scheduler's units: milli-CPU, bytes.
     requests: Mapping[str, int] = {}
-    #: Of `class`: the only node that such a pod may go to, whose taints it tolerates; "": it has no such limits.
+    #: Of `class`: the only node that such a pod may use, whose taints it tolerates; "": any node.
     node: str = ""
-    #: Of `class`: the pod, to be asked about with `kwhatif preempt FILE`.
+    #: Of `class`: the pod, to try it with `kwhatif preempt FILE`.
     manifest: Mapping[str, Any] | None = None
-    #: Of `outage` and `drain`: the workload whose pod takes the room; "": the node itself is where they run.
+    #: Of `outage` and `drain`: the workload whose pod takes the room; "": the pods are on the node itself.
     because: str = ""
-    #: How long after it begins the first of the pods goes; None: at once.
+    #: The seconds until the first of the pods is evicted; None: at once.
     seconds: float | None = None
-    #: What shows it; "": see `manifest`.
+    #: The command that shows it; "": see `manifest`.
     command: str = ""
 
 
@@ -53,7 +53,7 @@ class HarmlessRow(Row):
 
 
 class ProtectionRow(Row, kw_only=True):
-    """What stands between the pods and their eviction, and against which kinds of threats.
+    """Something that protects the pods, and against which kinds of threats.
 
     `budget`: a PodDisruptionBudget, which `holds` drains back, and for preemption is only a preference; `critical`:
     kubelets do not evict such pods.
@@ -62,7 +62,7 @@ class ProtectionRow(Row, kw_only=True):
     kind: Literal["budget", "critical"]
     name: str
     pods: tuple[str, ...]
-    #: How many of the budget's pods may be disrupted now; None: not known, or not a budget.
+    #: How many of the budget's pods may be disrupted now; None: not known, or it is not a budget.
     allowed: int | None = None
 
 
@@ -75,7 +75,7 @@ class PressureRow(Row, kw_only=True):
 
     pod: str
     node: str
-    #: The earliest and the latest place among the pods that the kubelet may evict.
+    #: The first and the last possible place among the pods that the kubelet may evict.
     first: int
     last: int
     #: How many there are.
@@ -83,19 +83,19 @@ class PressureRow(Row, kw_only=True):
 
 
 class ShieldRow(Row):
-    """The smallest priority with which no pending pod and no workload evicts the pods; it was tried.
+    """The smallest priority with which no pending pod and no workload evicts the pods; this was tried.
 
     `name` is the PriorityClass that has it, "" where none has exactly this value.
     """
 
     value: int
     name: str = ""
-    #: The edit that gives the workload this class; "": the pods have no workload that is known, or there is no class.
+    #: The edit that gives the workload this class; "": the workload is not known, or there is no such class.
     edit: str = ""
 
 
 class ThreatsRow(Row, kw_only=True):
-    """Who could evict pods, and what protects them."""
+    """What could evict pods, and what protects them."""
 
     #: What was asked about: `Pod shop/web-0`, `Deployment shop/web`, `Node a1`, `PriorityClass high`.
     subject: str
@@ -109,7 +109,7 @@ class ThreatsRow(Row, kw_only=True):
     protections: tuple[ProtectionRow, ...] = ()
     pressure: tuple[PressureRow, ...] = ()
     shield: ShieldRow | None = None
-    #: How many workloads were asked for one more pod, and how many nodes were lost and drained, one by one.
+    #: For how many workloads one more pod was tried, and how many nodes were lost and drained, one by one.
     templates_asked: int = 0
     nodes_asked: int = 0
     #: Kinds of threats that were left out.
@@ -124,7 +124,7 @@ FitVerdict = Literal["chosen", "fits", "evicts", "no"]
 
 
 class TakerRow(Row, kw_only=True):
-    """A pending pod, or one more pod of a workload, and what the node is to it.
+    """A pending pod, or one more pod of a workload, and whether the node takes it.
 
     `chosen`: it fits, and no node is better; `fits`: it fits, and the scheduler takes another node; `evicts`: the
     scheduler evicts `victims` there for it, as it fits nowhere; `no`: `message` says why it does not fit.
@@ -141,7 +141,7 @@ class TakerRow(Row, kw_only=True):
     message: str = ""
     #: The plugin that rejects it.
     plugin: str = ""
-    #: Where the scheduler places it, or evicts for it, where that is another node.
+    #: Where the scheduler places it, or evicts pods for it, if that is another node.
     elsewhere: str | None = None
 
 
@@ -149,7 +149,7 @@ class WhoFitsRow(Row, kw_only=True):
     """Which pending pods, and which workloads' next pods, a node takes."""
 
     node: str
-    #: What is left on it, of the resources that it has, in the scheduler's units; with `pods`.
+    #: What is left on it of each of its resources, in the scheduler's units; with `pods`.
     free: Mapping[str, int]
     pods: int
     takers: tuple[TakerRow, ...] = ()

@@ -1,4 +1,4 @@
-"""What another release decides otherwise: what the command `upgrade` adds to a report."""
+"""What another release decides differently: what the command `upgrade` adds to a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UpgradeDifference = Literal["flipped", "victims", "moved"]
 
 
 class LandingRow(Row):
-    """What becomes of a pod: every node that is equally good for it, and whom it evicts on the first of them."""
+    """The result of a pod: every node that is equally good for it, and the pods that it evicts on the first of them."""
 
     outcome: Outcome
     nodes: tuple[str, ...] = ()
@@ -19,14 +19,14 @@ class LandingRow(Row):
 
 
 class UpgradeRuleRow(Row):
-    """A rule of the scheduler that is not the same in both releases."""
+    """A rule of the scheduler that is different in the two releases."""
 
     name: str
-    #: "" for a gate, which may be about several.
+    #: "" for a gate, which may affect several.
     plugin: str
     #: The first release that has it.
     since: str
-    #: The feature gate that is on by default since then; "": it is a rule.
+    #: The feature gate that is on by default since then; "": it is not behind a gate.
     gate: str = ""
     text: str = ""
 
@@ -38,21 +38,21 @@ class UpgradedRow(Row):
     """
 
     workload: str
-    #: The first pod that is decided otherwise.
+    #: The first pod with a different decision.
     pod: str
     difference: UpgradeDifference
     before: LandingRow
     after: LandingRow
-    #: Whose scores or verdicts differ.
+    #: The plugins with different scores or verdicts.
     plugins: tuple[str, ...] = ()
-    #: Names of `UpgradeRow.rules` that these plugins follow.
+    #: Names of `UpgradeRow.rules` of these plugins.
     rules: tuple[str, ...] = ()
 
 
 class UpgradeRow(Row):
-    """What the scheduler of another release decides otherwise."""
+    """What the scheduler of another release decides differently."""
 
-    #: The release that the cluster runs, and the one that is asked about.
+    #: The release of the cluster, and the other one.
     before: str
     after: str
     pending: tuple[UpgradedRow, ...] = ()
@@ -63,7 +63,7 @@ class UpgradeRow(Row):
 
     @property
     def worse(self) -> tuple[UpgradedRow, ...]:
-        """What gets no node any more, or evicts pods that it did not evict."""
+        """Pods that lose their node, or evict pods that they did not evict before."""
         return tuple(filter(_is_worse, (*self.pending, *self.workloads)))
 
 

@@ -1,4 +1,4 @@
-"""The findings of an audit in one line each: what happens, to whom, how bad, and why."""
+"""The findings of an audit in one line each: what happens, to what, how bad it is, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kwhatif.report.audit import AuditCause, AuditFindingRow, AuditHarm, HarmRow, ProbeName, ShownByRow
 from kwhatif.words.amounts import listed, plural, some, took
 
-#: What happens: `if NODE is lost`. The plural is of several what-ifs of a kind.
+#: What happens: `if NODE is lost`. The plural is for several what-ifs of a kind.
 _EVENTS: Mapping[ProbeName, tuple[str, str]] = {
     "outage": ("{name} is lost", "any of {count} nodes is lost"),
     "zone": ("zone {name} is lost", "any of {count} zones is lost"),
@@ -171,7 +171,7 @@ def _nodes(finding: AuditFindingRow) -> str:
 
 
 def _when(finding: AuditFindingRow) -> str:
-    """The what-ifs of the worst kind that show it."""
+    """The what-ifs of the worst kind that show the finding."""
     shown = next((each for each in finding.shown_by if each.probe == finding.worst.probe), None)
     return event(shown or ShownByRow(probe=finding.worst.probe, names=(finding.worst.scenario,), count=1))
 
@@ -183,7 +183,7 @@ def event(shown: ShownByRow) -> str:
 
 
 def new_what_if(shown: ShownByRow) -> str:
-    """`if any of 20 nodes is lost (n1, n2, n3 and 17 more)`; of the cluster as it stands, `now`."""
+    """`if any of 20 nodes is lost (n1, n2, n3 and 17 more)`; for the cluster as it is, `now`."""
     if shown.probe == "pending":
         return "now"
     if shown.count == 1:
@@ -206,7 +206,7 @@ def _why(finding: AuditFindingRow) -> str:
     return f": {said}" if said else ""
 
 
-#: Causes in words: `{about}` is what they are about, `{key}` the object that is harmed.
+#: Causes in words: `{about}` is their subject, `{key}` the affected object.
 _CAUSES: Mapping[AuditCause, str] = {
     "affinity": "the pods that it must be with are not there ({about})",
     "anti-affinity": "its anti-affinity ({about}) leaves no node",
@@ -235,7 +235,7 @@ _CAUSES: Mapping[AuditCause, str] = {
 }
 
 
-#: Those that read otherwise of several workloads than with `their` in place of `its`.
+#: Causes whose text for several workloads needs more than `their` instead of `its`.
 _CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
     "volume": "their volumes cannot be used on another node",
     "ports": "their host ports are taken on every node",
@@ -244,7 +244,7 @@ _CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
 
 
 def why(row: HarmRow, subjects: int = 1) -> str:
-    """The cause in words, of so many workloads; "" where what happens says it."""
+    """The cause in words, of this number of workloads; "" where what happens says it."""
     about, several = listed(row.about), subjects > 1
     match row.cause:
         case "room":

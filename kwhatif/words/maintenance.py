@@ -84,7 +84,7 @@ def why_harmful(verdict: VerdictRow) -> str:
 
 
 def _in_brief(refusal: str) -> str:
-    """The API server's words; of a Pod Security Standard without all that a pod lacks, which the events say."""
+    """The API server's message; for a Pod Security Standard without the details, which the events have."""
     found = _POD_SECURITY.match(refusal)
     return refusal if found is None else found[0]
 

@@ -15,12 +15,12 @@ def group_name(row: GroupRow) -> str:
 
 
 def group_line(row: GroupRow) -> str:
-    """Which group, and what becomes of it."""
+    """Which group, and its result."""
     return f"{group_name(row)} {group_sentence(row)}"
 
 
 def group_sentence(row: GroupRow) -> str:
-    """What becomes of the group, in a few words."""
+    """The result of the group, in a few words."""
     if row.outcome == "waiting":
         return f"is not tried: {row.waits_for}" if row.waits_for else "is not tried"
     if row.outcome == "unscheduled":
@@ -32,7 +32,7 @@ def group_sentence(row: GroupRow) -> str:
 
 
 def why_not(row: GroupRow) -> str:
-    """How far a group comes that does not fit, and what is short."""
+    """How many pods of a failing group fit, and what is missing."""
     came = _of(row.fitting, row) if row.fitting else ""
     return "; ".join(filter(None, [came, ", ".join(_why(row)), _other_order(row)]))
 

@@ -1,6 +1,6 @@
-"""The words that reports use, explained: what each means, where a report shows it, and what one can do.
+"""The words of reports, explained: what each means, where a report shows it, and what you can do.
 
-They are those of Kubernetes 1.36; what other releases do otherwise is in docs/releases.md.
+They are those of Kubernetes 1.36; for differences in other releases see docs/releases.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Term(NamedTuple):
     means: str
     seen: str
     then: str
-    #: Other words for it, by which it is found.
+    #: Other words for it that find it.
     also: Sequence[str] = ()
 
 
@@ -260,12 +260,12 @@ TERMS: dict[str, Term] = {
 
 
 def find_term(word: str) -> str | None:
-    """The term that is meant: case does not matter, and a hyphen is a space, which may be left out."""
+    """The term that is meant; case does not matter, hyphens are spaces, and spaces may be left out."""
     return _NAMES.get(_plain(word))
 
 
 def like_term(word: str) -> list[str]:
-    """Terms that are spelled much like this word, the most similar first; those for whose other names that is so."""
+    """Terms that are spelled similarly, also by their other names, the most similar first."""
     return list(dict.fromkeys(_NAMES[near] for near in nearest(_plain(word), _NAMES)))
 
 

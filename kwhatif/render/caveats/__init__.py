@@ -1,4 +1,4 @@
-"""Caveats in words: a sentence for each, in the module of its subject, and the few that are said together."""
+"""Sentences for caveats: each in the module of its subject; some are combined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.report import Report
 
 
 def inventory_worded(inventory: Inventory) -> Inventory:
-    """The inventory with everything that is missing in words."""
+    """The inventory with sentences for everything that is missing."""
     missing, caveats = (
         tuple(replace(caveat, message=sentence(caveat)) for caveat in found)
         for found in (inventory.missing_details, inventory.caveat_details)
@@ -43,7 +43,7 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
-    """All caveats in words; kinds that a dump has none of, and what an autoscaler would add, are one sentence."""
+    """Sentences for all caveats; missing kinds are combined to one sentence, and so is what an autoscaler would add."""
     absent = [caveat for caveat in caveats if is_absent(caveat)]
     not_added = [caveat for caveat in caveats if isinstance(caveat, NodesNotAdded)]
 

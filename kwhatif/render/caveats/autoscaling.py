@@ -1,4 +1,4 @@
-"""What of an autoscaler is not known, in words."""
+"""Sentences for the caveats about autoscalers of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the manifests is not judged, in words."""
+"""Sentences for the caveats about manifests."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _not_asked(caveat: manifests.AdmissionNotAsked) -> str:
 
 
 def _custom_kinds(kinds: Sequence[tuple[str, int]]) -> str:
-    """One sentence about all of them; many are named only as data."""
+    """One sentence about all of them; if there are many, their names are only in the data."""
     if len(kinds) == 1:
         ((kind, count),) = kinds
         return (

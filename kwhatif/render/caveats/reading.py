@@ -89,7 +89,7 @@ def lacking_sentence(caveat: reading.LackingCaveat) -> str:
 
 
 def absent(caveats: Sequence[reading.Lacking]) -> str:
-    """Kinds that the dump has none of, all in one sentence, with the command that would fetch them."""
+    """Kinds that the dump does not contain, in one sentence, with the command that fetches them."""
     found = dict.fromkeys(kind for caveat in caveats for kind in caveat.kinds)
     kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for kind in found]
     why = "; ".join(dict.fromkeys(_CONSEQUENCES[type(caveat)] for caveat in caveats))
@@ -99,8 +99,8 @@ def absent(caveats: Sequence[reading.Lacking]) -> str:
 def _fetching(kinds: Iterable[str]) -> str:
     """The command that prints the lists.
 
-    A list that is asked for by its path says its kind, also where it is empty. The one that `kubectl get` makes of
-    objects does not.
+    A list that was fetched by its path has its kind, even if it is empty; the list that `kubectl get` makes of objects
+    has not.
     """
     paths = [BY_KIND[kind].path for kind in kinds]
     if len(paths) == 1:

@@ -1,4 +1,4 @@
-"""What workloads are taken to do, in words."""
+"""Sentences for the caveats about workloads and what is assumed of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.kube.model.caveat.workloads import (
 )
 from kwhatif.words.amounts import listed, plural, some, took
 
-#: What a story leaves out.
+#: What a story does not simulate.
 _LEFT_OUT: Mapping[Unmodelled, str] = {
     "adoption": "has no controller, and labels that one selects; that it is then adopted is not modelled",
     "job-ttl": "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
@@ -147,7 +147,7 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
 
 
 def not_added(caveats: Sequence[NodesNotAdded]) -> str:
-    """What would be added, as far as that can be said, and what says the rest; all of it is known by one sign."""
+    """Which nodes would be added, as far as is known, and the option that gives the rest; all by one sign."""
     said = [f"{caveats[0].sign} shows that a node autoscaler runs, and no node is added here"]
     allowed = [f"{_pools(each.pools)} would allow one for {some(each.pods)}" for each in caveats if each.pools]
     if allowed:

@@ -1,1 +1,1 @@
-"""A report as one HTML file: nothing is fetched, and nothing acts in it but its own script and style."""
+"""A report as one HTML file: it fetches nothing, and only its own script and style act in it."""

@@ -1,4 +1,4 @@
-"""What answers about one pod, one node, two releases or two clusters say of the nodes."""
+"""What answers about one pod, one node, two releases or two clusters say about nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OTHERS: Mapping[Kind, str] = {"none": "other nodes"}
 
 
 def asked_about(report: Report) -> Iterator[View]:
-    """Of the commands that are about one thing."""
+    """For commands that are about one thing."""
     if report.threats is not None:
         words: Mapping[Kind, str] = {"evicts": "its loss, drain or taint evicts them", **_OTHERS}
         yield View("Where these pods are evicted", {}, _threats(report.threats), words)
@@ -62,7 +62,7 @@ def _resize(row: ResizeRow) -> Mapping[str, Mark]:
 
 
 def _upgraded(row: UpgradeRow) -> Mapping[str, Mark]:
-    """Where what is decided otherwise goes, and where it went."""
+    """Where pods go that another release decides differently, and where they went."""
     gets: dict[str, list[str]] = {}
     loses: dict[str, list[str]] = {}
     for each in (*row.pending, *row.workloads):

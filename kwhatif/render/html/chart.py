@@ -11,9 +11,9 @@ from kwhatif.report.story import Story, StoryBudgetRow
 from kwhatif.words.amounts import took
 
 _WIDTH, _HEIGHT, _TOP = 560.0, 34.0, 3.0
-#: How much of the line is about the moment before, of what follows.
+#: The part of the line before the first event.
 _BEFORE = 0.04
-#: More budgets are left to the table.
+#: Further budgets are only in the table.
 _MOST = 12
 
 
@@ -35,7 +35,7 @@ class Chart(NamedTuple):
 
 
 def chart_of(story: Story | None) -> Chart | None:
-    """The budgets that change, the lowest first; None where none does."""
+    """The budgets that change, the lowest first; None if none does."""
     changing = [] if story is None else [row for row in story.budgets if row.steps]
     if story is None or not changing:
         return None

@@ -1,4 +1,4 @@
-"""What the script of a page knows: the words and numbers of map and story, as JSON that can stand in HTML."""
+"""The data for the script of a page: words and numbers of map and story, as JSON within HTML."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kwhatif.render.timeline import PHRASES
 from kwhatif.report.decision import CandidateRow
 from kwhatif.report.picture import Picture
 
-#: Events of a story that the page plays.
+#: The events of a story that the page plays.
 _MOST_EVENTS = 20_000
 
 
 class _Texts:
-    """Texts that come again and again, by number; inert as everywhere on the page."""
+    """Texts that occur often, by number; inert as everywhere on the page."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
@@ -29,7 +29,7 @@ class _Texts:
 
 
 def data_of(picture: Picture, seen: Sequence[View], told: Sequence[Told]) -> Markup:
-    """The picture, the verdicts and the stories as JSON that can stand in a page."""
+    """The picture, the verdicts and the stories as JSON within a page."""
     texts = _Texts()
     data = {
         "resources": picture.resources,
@@ -57,7 +57,7 @@ def data_of(picture: Picture, seen: Sequence[View], told: Sequence[Told]) -> Mar
 
 
 def script_data(data: object) -> Markup:
-    """JSON in which nothing ends the element that it stands in."""
+    """JSON that cannot end the element around it."""
     encoded = msgspec.json.encode(data).decode()
     for character in "<>&\u2028\u2029":
         encoded = encoded.replace(character, f"\\u{ord(character):04x}")

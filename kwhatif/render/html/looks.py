@@ -1,4 +1,4 @@
-"""What can be said of a node on a map, and how that is marked."""
+"""The verdicts about a node on a map, and their marks."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ LOOKS: Mapping[Kind, Look] = {
 
 
 class View(NamedTuple):
-    """What is asked about on the map: a pod, all of them, replicas, or scenarios."""
+    """The subject of the map: a pod, all pods, replicas, or scenarios."""
 
     title: str
-    #: What one of them asks for.
+    #: the requests of one of them
     requests: Mapping[str, int]
-    #: Node -> what becomes of it.
+    #: Node -> its verdict.
     marks: Mapping[str, Mark]
-    #: What verdicts are called here, where that is something else.
+    #: Other names for verdicts in this view.
     words: Mapping[Kind, str] = {}
 
     def needs(self, mark: Mark) -> Mapping[str, int]:
-        """What those that land there ask for together; where none does, what one would."""
+        """The requests of all pods that land there; if none does, those of one."""
         if mark.needs is not None:
             return mark.needs
         return {name: count * max(mark.landing, 1) for name, count in self.requests.items()}
@@ -64,9 +64,9 @@ class Mark(NamedTuple):
     evidence: tuple[str, ...] = ()
     #: How many pods land here.
     landing: int = 0
-    #: What they ask for together, where that is not the view's amount for each.
+    #: Their total requests, if that is not the view's amount for each.
     needs: Mapping[str, int] | None = None
-    #: What of each resource is used in the end, where pods come or go.
+    #: The use of each resource in the end, if pods come or go.
     after: Mapping[str, int] | None = None
     scores: Mapping[str, int] = {}
     candidate: CandidateRow | None = None

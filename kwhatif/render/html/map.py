@@ -16,9 +16,9 @@ from kwhatif.report import Report
 from kwhatif.report.picture import Picture, PictureNode
 from kwhatif.words.amounts import amount, some
 
-#: From this number of nodes on, they are cells; the script makes cards of those that are looked for.
+#: From this number of nodes on, they are cells; the script makes cards of the nodes that are searched.
 _MANY = 240
-#: Commands whose answer is about where pods are: the map stands above the tables, else below them.
+#: Commands whose answer is about where pods are: the map is above the tables, else below.
 _MAP_FIRST = (
     "schedule",
     "preempt",
@@ -35,14 +35,14 @@ _BARS = 3
 
 
 class Bar(NamedTuple):
-    """A resource of a node in percent of what it has: used, needed, and too much."""
+    """A resource of a node in percent of its amount: used, requested, and too much."""
 
     resource: str
     text: str
     used: float
     need: float
     over: float
-    #: What is used in the end, where that is another amount.
+    #: The use in the end, if it differs.
     after: float | None
 
 
@@ -93,18 +93,18 @@ class Map(NamedTuple):
 
     places: Sequence[Place]
     legend: Sequence[tuple[Kind, Look, str, int]]
-    #: Which parts of bars there are besides what is used and free: "need", "over", "after".
+    #: Parts of bars other than used and free: "need", "over", "after".
     keys: Sequence[str]
     titles: Sequence[str]
     place_label: str
     nodes: int
     is_dense: bool
-    #: Whether it shows the answer; else what the answer is about, and stands below it.
+    #: Whether it shows the answer; else it shows the subject of the answer, and is below it.
     is_answer: bool
     data: Markup
-    #: Nodes that get pods and are not there yet.
+    #: Nodes that get pods and do not exist yet.
     coming: str
-    #: How many of them an autoscaler adds.
+    #: How many of these nodes an autoscaler adds.
     new: int
 
 
@@ -203,7 +203,7 @@ def _cells(cards: Sequence[Card]) -> Markup:
 
 
 def _glyph(kind: Kind, x: int, y: int) -> str:
-    """A mark that can be told without its colour."""
+    """A mark that can be distinguished without its colour."""
     shapes: Mapping[Kind, str] = {
         "new": f"M{x + 1.5} {y + 6.5}h5M{x + 4} {y + 4}v5",
         "goes": f"M{x + 1.5} {y + 6.5}h5",

@@ -1,4 +1,4 @@
-"""Blocks as a page: what terminal and Markdown say, in HTML that is whole without its script."""
+"""Blocks as a page: the same as in terminal and Markdown, in HTML that is complete without its script."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kwhatif.report.comparison import Comparison
 from kwhatif.report.picture import Picture
 
 _HERE = Path(__file__).parent
-#: Of longer tables a page has the first rows.
+#: The number of rows that a page has of longer tables.
 _MOST_ROWS = 1_000
-#: Where no more parts are folded, they are open from the start.
+#: Up to this number, folded parts are open from the start.
 _FEW_FOLDED = 2
 #: Characters of a browser tab's title.
 _MOST_TITLE = 120
-#: Sign -> its glyph, what it is read out as, and its tone.
+#: Sign -> its glyph, its text for screen readers, and its tone.
 SIGNS: Mapping[Sign, tuple[str, str, str]] = {
     "Placed": ("✔", "fits", "good"),
     "Preempts": ("!", "fits by eviction", "warn"),
@@ -47,7 +47,7 @@ SIGNS: Mapping[Sign, tuple[str, str, str]] = {
 
 
 class Degreed(NamedTuple):
-    """How a page marks how sure a statement is."""
+    """How a page marks certainty."""
 
     glyph: str
     words: str
@@ -101,7 +101,7 @@ def _document(report: Report, blocks: Iterable[Block], picture: Picture | None =
 
 
 def _parted(blocks: list[Block]) -> tuple[list[Block], Verdict, list[Block]]:
-    """What stands before the answer, the answer, and all else."""
+    """The blocks before the answer, the answer, and the rest."""
     place = next((at for at, block in enumerate(blocks) if isinstance(block, Verdict)), None)
     if place is None:
         return [], Verdict("The answer"), blocks
@@ -111,7 +111,7 @@ def _parted(blocks: list[Block]) -> tuple[list[Block], Verdict, list[Block]]:
 
 
 def _is_note(block: Block) -> bool:
-    """Whether it stands right below the answer: a part of it, the release, the policy."""
+    """Whether it is right below the answer: a part of it, the release, the policy."""
     return isinstance(block, Sentence)
 
 
@@ -127,9 +127,9 @@ class Placed(NamedTuple):
     anchor: str = ""
     anchors: Mapping[str, str] = {}
     is_open: bool = False
-    #: The anchor of the part of which it is the first block: below it stands the part's story.
+    #: The anchor of the part that this block begins: the part's story is below it.
     first_of: str = ""
-    #: Of a verdict: it stands below the title of its part, if there is one.
+    #: For a verdict: it is below the title of its part, if there is one.
     level: int = 2
 
 
@@ -151,7 +151,7 @@ def _placed(blocks: Sequence[Block], title: str = "Answer", outer: Mapping[str, 
 
 
 def _anchors(blocks: Sequence[Block]) -> Mapping[str, str]:
-    """Title -> what a link to that part names; what has none may have a row of its own."""
+    """Title -> the anchor of that part; for parts without one perhaps a row."""
     headings = (block.text.removesuffix(":") for block in blocks if isinstance(block, Heading))
     inner = (each for block in blocks if isinstance(block, Folded) for each in block.blocks)
     rows = (_plain_value(row[0]) for each in inner if isinstance(each, Table) and each.named for row in each.rows)
@@ -168,7 +168,7 @@ def _plain_value(value: Value | Cell) -> str:
 
 
 def _inert(text: str) -> str:
-    """Text without characters that act, and not longer than anyone reads; the template escapes it."""
+    """Text without active characters, cut to a readable length; the template escapes it."""
     return safe(shortened(text))
 
 
@@ -191,7 +191,7 @@ def _kind(block: object) -> str:
 
 
 class Asset(NamedTuple):
-    """A text that stands in the page as it is, and the only one of its kind that a browser obeys there."""
+    """A text that is not escaped, and the only one of its kind that a browser obeys there."""
 
     text: Markup
     digest: str

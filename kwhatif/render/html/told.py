@@ -1,4 +1,4 @@
-"""The stories that a page plays: that of the answer, or those that are kept of many scenarios."""
+"""The stories that a page plays: that of the answer, or those of scenarios that were kept."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Told(NamedTuple):
         return chart_of(self.story)
 
     def reason(self, event: EventRow) -> str:
-        """Why it happened; "" where the event before says so."""
+        """Why it happened; "" if the event before says so."""
         return self.reasons.get(event.object, "") if event.because is None else ""
 
 
 def told_of(report: Report, parts: Mapping[str, str]) -> list[Told]:
-    """Of the report; `parts`: the title of each part of the page -> its anchor."""
+    """The stories of the report; `parts`: the title of each part of the page -> its anchor."""
     return [each for each in _told(report, parts) if len(each.story.events) > each.story.first_event]
 
 

@@ -1,4 +1,4 @@
-"""What an answer says of each node: for a pod, for all of them, for replicas, for scenarios, for the end of a story."""
+"""What an answer says about each node: for a pod, all pods, replicas, scenarios, or the end of a story."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from kwhatif.report.picture import Picture
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import plural, some
 
-#: Of the pods that land on a node, how many are named.
+#: How many of the pods that land on a node are named.
 _MOST_NAMED = 20
-#: Entries about nodes in the page's data: verdicts of pods beyond are left out, but where they land.
+#: The most entries about nodes in the page's data: further verdicts of pods are left out, except where they land.
 _MOST_ENTRIES = 40_000
 
 
 def views(report: Report, picture: Picture) -> list[View]:
-    """Everything that can be shown on a map of these nodes, the first as the page opens."""
+    """Everything that can be shown on a map of these nodes; the page opens with the first."""
     found = list(_views(report, picture)) or [View("As it is", {}, {}, {"none": "nodes"})]
     added = added_nodes(report)
     return [view._replace(marks={**view.marks, **_new(added, view)}) for view in found] if added else found
 
 
 def added_nodes(report: Report) -> tuple[AddedNode, ...]:
-    """The nodes that an autoscaler adds on the way to the answer."""
+    """The nodes that an autoscaler adds for the answer."""
     rows = (each for each in (report.autoscaler, report.consolidate) if each is not None)
     return tuple(node for row in rows for node in row.added)
 
 
 def _new(added: Sequence[AddedNode], view: View) -> Mapping[str, Mark]:
-    """What stands on the cards of new nodes: the machine and its price, and what the view has to say of it."""
+    """The text on cards of new nodes: the machine, its price, and the view's verdict."""
     return {row.node: _as_new(row, view.marks.get(row.node, Mark("none"))) for row in added}
 
 
@@ -89,7 +89,7 @@ def _scenario(row: ScenarioRow, node: str) -> Mark:
 
 
 def _counted(fit: FitRow, decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
-    """Where replicas go: all of them, then those of each workload; and what stops the next one."""
+    """Where replicas go: all of them, then by workload; and what stops the next one."""
     stop = next((each for each in decisions if each.rejected), None)
     others = {} if stop is None else _marks(stop, names)
     if len(fit.counted) > 1:
@@ -112,7 +112,7 @@ _GETS: Mapping[Kind, str] = {"lands": "gets pods", "none": "gets none"}
 def _of_decisions(decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
     if len(decisions) > 1:
         marks = _landings(decisions)
-        asked = {} if marks else decisions[0].requests  # what keeps them all away can be seen then
+        asked = {} if marks else decisions[0].requests  # then the map shows what keeps them all away
         yield View(f"All {len(decisions):,} pods", asked, marks, _GETS)
     room = _MOST_ENTRIES
     for decision in decisions:
@@ -126,7 +126,7 @@ def _of_decisions(decisions: Sequence[Decision], names: Sequence[str]) -> Iterat
         )
 
 
-#: Of a decision with a part of its evidence.
+#: For a decision with a part of its evidence.
 _IN_PART: Mapping[Kind, str] = {"none": "left out of the report"}
 
 
@@ -182,7 +182,7 @@ def _rejected(row: RejectedRow) -> Mark:
 
 
 def _like_others(decision: Decision, names: Sequence[str]) -> Mapping[str, Mark]:
-    """The nodes that are left out of the report, as others are rejected for the same reasons: where all of them are."""
+    """The nodes that the report leaves out because others are rejected for the same reasons; if all are known."""
     standing = [row for row in decision.rejected if row.alike]
     shown = {row.node for row in decision.rejected} | {row.node for row in decision.feasible}
     if decision.preemption is not None:
@@ -214,7 +214,7 @@ def _descheduled(row: DescheduleRow) -> Mapping[str, Mark]:
 
 
 def _consolidated(row: ConsolidateRow) -> Mapping[str, Mark]:
-    """The nodes that go, with what that saves; and those that their pods land on."""
+    """The nodes that are removed, with the savings; and those where their pods land."""
     landed = Counter[str]()
     for drain in row.drains:
         landed.update({each.node: each.pods for each in drain.landed})
@@ -242,7 +242,7 @@ _DIFFERENT: Mapping[Kind, str] = {
 
 
 def _ending(story: Story) -> Mapping[str, Mark]:
-    """Nodes by what is different on them at the end."""
+    """Nodes, by what is different on them at the end."""
     change: Counter[str] = Counter()
     who: dict[str, list[str]] = {}
     for row in story.workloads:
@@ -258,7 +258,7 @@ def _ending(story: Story) -> Mapping[str, Mark]:
 
 
 def _with_use(marks: Mapping[str, Mark], story: Story | None, picture: Picture) -> Mapping[str, Mark]:
-    """The marks with what is used in the end, where that is known: of new workloads the picture has no pod."""
+    """The marks with the use in the end, if that is known: the picture has no pods of new workloads."""
     if story is None:
         return marks
     more, unknown = _more(story, _asks(picture))
@@ -271,7 +271,7 @@ def _with_use(marks: Mapping[str, Mark], story: Story | None, picture: Picture) 
 
 
 def _asks(picture: Picture) -> Mapping[str, Sequence[int]]:
-    """Workload, or bare pod -> what one pod asks for."""
+    """Workload, or bare pod -> the requests of one pod."""
     asks = {group.workload: group.requests for group in picture.groups if group.workload}
     for node in picture.nodes:
         groups = ((picture.groups[group], name) for group, name in node.pods)
@@ -280,7 +280,7 @@ def _asks(picture: Picture) -> Mapping[str, Sequence[int]]:
 
 
 def _more(story: Story, asks: Mapping[str, Sequence[int]]) -> tuple[Mapping[str, Sequence[int]], Collection[str]]:
-    """Node -> by how much more is used of each resource; and the nodes of which that is not known."""
+    """Node -> how much more of each resource is used; and the nodes for which that is not known."""
     more: dict[str, list[int]] = {}
     unknown = set[str]()
     for row in story.workloads:
