@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
     CLUSTER_UNREADABLE = 4
     BUG = 70
     INTERRUPTED = 130
-    #: Whoever read the answer has closed the pipe: 128 + SIGPIPE, as shells have it.
+    #: The reader of the answer has closed the pipe: 128 + SIGPIPE, as shells have it.
     PIPE_CLOSED = 141
 
 

@@ -1,4 +1,4 @@
-"""Python's garbage collector, which looks through a cluster's millions of objects in vain."""
+"""Python's garbage collector, which finds nothing among a cluster's millions of objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: An answer, too, is made of many objects that stay: so many new ones before it is worthwhile to look for garbage.
+#: The number of new objects before a search for garbage is worthwhile: an answer is also made of many that stay.
 MANY = 500_000
 
 
@@ -46,7 +46,7 @@ def end_with_the_answer() -> None:
 
 
 def keep(read: object) -> None:
-    """In a process for one answer nobody looks for garbage among a cluster's objects, nor takes them apart in the end.
+    """In a process for one answer, do not look for garbage among a cluster's objects, nor free them in the end.
 
     There are millions, of which it needs each until it exits: a cycle that the collector never sees again holds them.
     """

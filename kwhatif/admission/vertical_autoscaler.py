@@ -274,6 +274,6 @@ def recommend(pod: Pod, owner: str, cluster: Cluster) -> Pod:
 
 
 def recommended_for_new(pod: Pod, owner: str, cluster: Cluster) -> dict[str, ResourceRequirements]:
-    """What the containers of a new pod get; the API server has filled in the defaults of the namespace by then."""
+    """What the containers of a new pod get; the API server has already filled in the defaults of the namespace."""
     vpa = controlling(owner, cluster) if owner else None
     return {} if vpa is None else recommended(fill_in_limits(pod, cluster), vpa, cluster)

@@ -26,9 +26,9 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-#: A node registers so many seconds before it is ready.
+#: The seconds until a node registers, before it is ready.
 _REGISTERS = 10.0
-#: An autoscaler that has added nodes so often without end for what the scheduler does not place is not asked again.
+#: An autoscaler that has added nodes this many times for pods that the scheduler does not place is not asked again.
 _MOST_ROUNDS = 100
 
 

@@ -1,4 +1,4 @@
-"""`NodeAutoscaler`: what both autoscalers are to whoever plays them, and the nodes that they ask for."""
+"""`NodeAutoscaler`: the interface of both autoscalers, and the nodes that they ask for."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _widest(sizes: Sequence[Size]) -> Size:
     return Size(max(size.length for size in sizes), max(size.inner for size in sizes))
 
 
-#: Functions whose result is no larger than their largest argument.
+#: Functions with results that are at most as large as their largest argument.
 PASSING: Mapping[str, Callable[[Sequence[Size]], Size]] = {
     **dict.fromkeys(
         [

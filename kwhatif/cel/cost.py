@@ -87,7 +87,7 @@ class CostGuard:
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded")
 
     def most(self, size: int) -> int:
-        """The most that an evaluation costs with data of this size: texts, lists and maps that are no larger."""
+        """The maximum cost of an evaluation with texts, lists and maps of at most this size."""
         if size not in self._bounds:
             self._bounds[size] = bound(self._checked, size)
         return self._bounds[size]

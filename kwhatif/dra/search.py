@@ -120,7 +120,7 @@ def _all_requests(claims: Sequence[ClaimToAllocate]) -> Iterator[Request]:
     return (request for claim in claims for alternatives in claim.requests for request in alternatives)
 
 
-#: After so many steps, each claim is looked at by itself; and how many steps that may take.
+#: After this number of steps, each claim is looked at by itself; and how many steps that may take.
 _PATIENCE, _STEPS_ALONE = 200, 20_000
 
 

@@ -57,7 +57,7 @@ def known_gates(minor: int) -> frozenset[str]:
 
 
 def default_gates(minor: int) -> frozenset[str]:
-    """The gates that are on in Kubernetes 1.`minor` unless somebody says otherwise."""
+    """The gates that are on by default in Kubernetes 1.`minor`."""
     return frozenset(gate for gate, since in _ON_SINCE.items() if since <= minor)
 
 

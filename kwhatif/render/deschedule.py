@@ -198,7 +198,7 @@ def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
     if row.displaced:
         parts.append(f"{plural(len(row.displaced), 'other')} pending in turn")
     useless = landings.get("SameNode", 0) == len(row.evicted)
-    verdict = "; and so on for ever" if row.course == "Endless" else "; all for nothing" * useless
+    verdict = "; this repeats forever" if row.course == "Endless" else "; all for nothing" * useless
     return _quality(row), f"{plural(len(row.evicted), 'pod')} evicted: {', '.join(parts)}{verdict}"
 
 

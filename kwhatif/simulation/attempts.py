@@ -18,7 +18,7 @@ from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: In clusters of up to so many nodes kube-scheduler looks at all of them (`minFeasibleNodesToFind`).
+#: In clusters of up to this many nodes kube-scheduler looks at all of them (`minFeasibleNodesToFind`).
 _ALL_LOOKED_AT = 100
 
 

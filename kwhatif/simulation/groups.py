@@ -73,7 +73,7 @@ class GroupCycle:
         """Each member as its own attempt and the group's went (`submitPodGroupAlgorithmResult`)."""
         tried = {each.pod.key: each for each in result.results}
         for info in members:
-            scheduler.tick()  # those that fail come back one after another
+            scheduler.tick()  # those that fail come back one at a time
             own = tried.get(info.key)
             if own is not None and own.node is not None and result.is_placed:
                 if scheduler.watcher is not None:

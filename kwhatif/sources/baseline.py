@@ -27,7 +27,7 @@ class _Part(
 
 
 class AcceptedFinding(_Part):
-    """One accepted finding: `until` is the last day; without it, it is accepted for ever."""
+    """One accepted finding: `until` is the last day; without it, it is accepted without end."""
 
     id: str
     reason: str

@@ -1,4 +1,4 @@
-"""One deadline for a whole exchange: no timeout of a socket ends headers, or an answer, that trickle in for ever."""
+"""One deadline for a whole exchange: no timeout of a socket ends headers, or an answer, that trickle in without end."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
-#: At least so many steps are kept, and at most twice as many, because each keeps its objects in memory; a cache that is
-#: older must be rebuilt.
+#: At least this number of steps is kept, and at most twice as many, because each keeps its objects in memory; a cache
+#: that is older must be rebuilt.
 _KEPT = 4096
 
 

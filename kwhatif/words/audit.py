@@ -223,7 +223,7 @@ _CAUSES: Mapping[AuditCause, str] = {
     "one-zone": "its pods share the zone",
     "node-silent": "its pod is not replaced until the lost node is back, or has the out-of-service taint",
     "zone-lost": "too much of the zone is lost: nothing is evicted there",
-    "tolerates": "its pods tolerate the loss of their node for ever, or beyond the horizon",
+    "tolerates": "its pods tolerate the loss of their node forever, or beyond the horizon",
     "toleration-unknown": "nothing says for how long its pods tolerate the loss of their node",
     "demands-all": "budget {key} never lets a pod go",
     "many-budgets": "budgets {about} select the same pods: these cannot be evicted",

@@ -204,7 +204,7 @@ TERMS: dict[str, Term] = {
         ("scores", "weight"),
     ),
     "stalled": Term(
-        "A drain waits for something that will not come. It would wait for ever, or until its timeout.",
+        "A drain waits for something that will not come. It would wait forever, or until its timeout.",
         "`after: stalled`, and what it waits for, mostly a PodDisruptionBudget.",
         "the report lists what would help; `--timeout` lets the drain give up.",
         ("stalls",),

@@ -57,7 +57,7 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     when: str = ""
     #: One for each entry of this list.
     for_each: str = ""
-    #: So many of them, numbered `{index}` from 0.
+    #: The number of copies, numbered `{index}` from 0.
     times: Any = 1
     template: Any = "/spec/template"
     replicas: Any = "/spec/replicas"
@@ -165,7 +165,7 @@ class _Place(NamedTuple):
     path: tuple[str | int, ...] = ()
 
     def at(self, pointer: str) -> Any:
-        """What is there; `_ABSENT` for nothing."""
+        """The value at that place; `_ABSENT` for nothing."""
         found: Any = self.item if pointer.startswith(".") else self.resource
         for step in _steps(pointer):
             if isinstance(found, Mapping):

@@ -114,7 +114,7 @@ def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()
 
 
 def taken_names(pod: Pod, cluster: Cluster, skip: int = 0) -> int:
-    """How many of the first names for such a pod are in use without a gap; so many are known to be: `skip`."""
+    """How many of the first names for such a pod are in use without a gap; this many are already known: `skip`."""
     meta, present = pod.metadata, cluster.all(Pod)
     owner = controller_of(meta)
     for name in all_names(meta.generate_name, owner.uid if owner else "", skip):

@@ -16,7 +16,7 @@ from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.scheduler.framework.reference import is_reference
 
-#: After so many changes it is cheaper to look at everything again; and each of them keeps its objects in memory.
+#: After this number of changes it is cheaper to look at everything again; and each of them keeps its objects in memory.
 _MOST = 1_000
 
 _Change = tuple[KubernetesObject | None, KubernetesObject | None]
@@ -73,7 +73,7 @@ class LateIndex:
 
 #: (namespace, kind, name) of a controller.
 ControllerKey = tuple[str, str, str]
-#: The latest times of so many pods are kept: all of these have to go before everything is looked at again.
+#: The latest times of this number of pods are kept: all of these have to go before everything is looked at again.
 _NEWEST = 64
 
 
@@ -231,7 +231,7 @@ class Survey(LateIndex):
         )
 
     def _group(self, pod: Pod, own: dict[ControllerKey, Controlled]) -> tuple[ControllerKey, Controlled, str]:
-        """Its place, what is there, ready to be changed, and the UID that it names."""
+        """Its place, the existing entry, ready to be changed, and the UID that it names."""
         owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
         place = (namespace, "", "") if owner is None else (namespace, owner.kind, owner.name)
         group = own.get(place)

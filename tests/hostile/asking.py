@@ -22,7 +22,7 @@ from unittest import mock
 #: Bytes of address space that a command may take.
 MEMORY = 3 * 2**30
 #: Processor seconds beyond which an answer about a handful of nodes is slow, and beyond which it is ended as a hang.
-#: Other work may run on the machine, so the clock decides only about a worker that waits for ever.
+#: Other work may run on the machine, so the clock decides only about a worker that waits forever.
 SLOW, HANG = 5.0, 20
 SECONDS = 300.0
 

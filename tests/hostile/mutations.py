@@ -102,7 +102,7 @@ def _nest(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
 
 
 def _long(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
-    """A very long text where one stands: what looks at each part of it again and again takes for ever."""
+    """A very long text where one stands: what looks at each part of it again and again takes forever."""
     texts = [(c, k) for c, k in spots if isinstance(c[k], str)]
     container, key = dice.one(texts or [(container, key)])
     part = dice.pick("x", "[", "*", "*a", "(", ",", "a=b,", "a in (", "=", "/", ":", "-", ".", " ", "9", "0", "'", '"', "{", "a.", "1s", "%", "$(", "\n", "{{")  # fmt: skip

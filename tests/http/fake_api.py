@@ -307,7 +307,7 @@ def hang(handler: Handler) -> None:
 
 
 def drip(handler: Handler) -> None:
-    """A byte now and then, for ever."""
+    """A byte now and then, forever."""
     _head(handler, 200, "application/json", {"Content-Length": "1000000"})
     handler.close_connection = True
     try:
@@ -330,17 +330,17 @@ def _trickle(handler: Handler, first: bytes, again: bytes) -> None:
 
 
 def drip_headers(handler: Handler) -> None:
-    """A header that goes on for ever, byte by byte."""
+    """A header that goes on forever, byte by byte."""
     _trickle(handler, b"HTTP/1.1 200 OK\r\nX-Endless: ", b"x")
 
 
 def drip_continue(handler: Handler) -> None:
-    """`100 Continue`, for ever."""
+    """`100 Continue`, forever."""
     _trickle(handler, b"", b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 def drip_chunk_size(handler: Handler) -> None:
-    """The length of a chunk that goes on for ever, byte by byte."""
+    """The length of a chunk that goes on forever, byte by byte."""
     _trickle(handler, b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", b"0")
 
 

@@ -341,7 +341,7 @@ NONSENSE: dict[str, tuple[Behaviour, str]] = {
         answer(200, {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}, "spec": 3}]}),
         "(Pod p): spec: expected an object",
     ),
-    "the same page for ever": (
+    "the same page forever": (
         answer(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "x"}, "items": []}),
         "the server answers the same pages over and over",
     ),
@@ -405,8 +405,8 @@ def test_no_more_patience_is_asked_for_than_a_request_may_take(api: FakeAPI, kub
 PLUGINS = {
     "never ends": ("sleep 60", "the plugin did not end within 1 seconds"),
     "never ends, and its child holds the pipe": ("sleep 60 & sleep 60", "the plugin did not end within 1 seconds"),
-    "prints for ever": ("yes", "the plugin printed more than 1048576 characters"),
-    "complains for ever": ("yes >&2", "the plugin printed more than 1048576 characters"),
+    "prints forever": ("yes", "the plugin printed more than 1048576 characters"),
+    "complains forever": ("yes >&2", "the plugin printed more than 1048576 characters"),
 }
 
 

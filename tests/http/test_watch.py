@@ -121,7 +121,7 @@ def cut_line(handler: Handler) -> None:
 
 
 def silent(handler: Handler) -> None:
-    """The head of an answer, and then nothing for ever: as a connection of which the other half is gone."""
+    """The head of an answer, and then nothing forever: as a connection of which the other half is gone."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Transfer-Encoding", "chunked")

@@ -189,7 +189,7 @@ def fresh(obj: Object) -> Object:
 
 
 def untimed(value: Any) -> Any:
-    """The same, with tolerations that hold for ever."""
+    """The same, with tolerations that hold forever."""
     if isinstance(value, dict):
         return {field: untimed(each) for field, each in value.items() if field != "tolerationSeconds"}
     return list(map(untimed, value)) if isinstance(value, list) else value

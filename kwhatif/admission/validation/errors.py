@@ -68,7 +68,7 @@ class FieldErrors:
         self.invalid_object(path, None, "field is immutable")
 
     def at_most(self, path: str, count: int, most: int) -> None:
-        """A list that may have so many items."""
+        """A list that may have at most this many items."""
         if count > most:
             self._add(field_errors.too_many(path, count, most))
 

@@ -84,7 +84,7 @@ def unready_of(nodes: Iterable[Node], flags: Flags) -> Mapping[str, Node]:
 
 
 def is_halted(unready: Mapping[str, Node], nodes: int, flags: Flags, now: int) -> bool:
-    """Whether so many of the nodes are not ready that the autoscaler does nothing at all (`IsClusterHealthy`)."""
+    """Whether too many nodes are not ready, so that the autoscaler does nothing at all (`IsClusterHealthy`)."""
     dead = sum(has_started(node, flags, now) for node in unready.values())
     return dead > flags.ok_total_unready_count and dead > flags.max_total_unready_percentage / 100 * nodes
 

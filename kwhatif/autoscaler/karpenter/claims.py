@@ -339,7 +339,7 @@ class NewClaim:
         self.types = tuple(type_ for type_ in self.types if type_.offered(self.requirements, known))
 
     def keep_cheapest(self, count: int) -> None:
-        """Leave only the first types, so many of them or as many as `minValues` needs."""
+        """Keep only the first types: this number, or as many as `minValues` needs."""
         self.types = self.types[: max(count, variety(self.types, self.requirements).needed)]
 
     def order_by_price(self) -> None:

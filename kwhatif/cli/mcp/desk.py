@@ -97,7 +97,7 @@ class Desk:
             job.answer.set_exception(RuntimeError("it was stopped"))
             if self._stopped is not job:
                 raise
-        except BaseException as failure:  # noqa: BLE001 - the one who asks hears of it
+        except BaseException as failure:  # noqa: BLE001 - the caller gets it
             self._running = None
             job.answer.set_exception(failure)
         else:

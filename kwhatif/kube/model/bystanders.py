@@ -142,7 +142,7 @@ class CoschedulingPodGroup(ApiObject, tag="PodGroup"):
 class NodePoolRequirement(Requirement):
     """One of `requirements[]`: as of a node selector, also with `Gte` and `Lte`.
 
-    With `min_values` the instance types that are left must have so many values of the key, at least.
+    With `min_values` the instance types that are left must have at least this many values of the key.
     """
 
     min_values: Int32 | None = None

@@ -11,7 +11,7 @@ class NoFields(Model):
 
 
 class GangPolicy(Model):
-    """`schedulingPolicy.gang`: at least so many pods are placed together, or none."""
+    """`schedulingPolicy.gang`: at least this many pods are placed together, or none."""
 
     #: Required, and at least 1 (`admission/validation/pod_group.py`).
     min_count: Int32 = 0

@@ -74,7 +74,7 @@ class Rows:
         )
 
     def left(self, nearest: Advice | None, obstacles: Sequence[Obstacle]) -> Iterator[LeftRow]:
-        """What is in the way after the best that was found."""
+        """The obstacles that are left after the best changes that were found."""
         if nearest is None:
             return
         for obstacle in obstacles:
@@ -110,7 +110,7 @@ def _edits_of(change: AdvisedChange) -> tuple[str | dict[str, Any], ...]:
 
 
 def _landing(proof: Proof, failing: Decision) -> str | None:
-    """Where the pod lands that does not fit now; a rollout makes pods of other names."""
+    """Where the pod lands that does not fit now; a rollout creates pods with other names."""
     same = [decision for decision in proof.decisions if decision.pod == failing.pod]
     landed = [decision for decision in (*same, *proof.decisions) if decision.node]
     return landed[0].node if landed else None
@@ -180,7 +180,7 @@ FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "
 _MOST_PROVEN, _MOST_OF_A_SORT = 12, 2
 #: The most priority classes to try.
 _MOST_TRIED = 4
-#: The extra cost of advice for each other piece that differs only in its subject.
+#: The extra cost of advice that only differs in its subject from cheaper advice.
 _ALIKE = 25
 
 
@@ -280,7 +280,7 @@ class Advisor:
 
     @staticmethod
     def _searched_with(scene: Scene, first: AdvisedChange) -> Searched:
-        """If one change is certainly needed: what else, if that alone is not enough."""
+        """If one change is certainly needed: what else is needed, if it is not enough."""
         pod = scene.revised((first,))
         profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
         if pod is None or profile is None:

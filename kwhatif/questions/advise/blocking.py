@@ -39,7 +39,7 @@ _SYSTEM = "kube-system"
 
 
 def suspects(evidence: Evidence | None, node: NodeInfo, pod: PodInfo, state: State) -> Sequence[PodInfo]:
-    """The pods that may be the reason why the pod does not fit; some may turn out to be unrelated."""
+    """The pods that may be the reason why the pod does not fit; some may be unrelated."""
     match evidence:
         case InsufficientResource() | PortConflict() | VolumeLimit() | DeviceShortage():
             found: Iterable[PodInfo] = (*node.pods, *state.nominated.get(node.name, ()))
@@ -95,7 +95,7 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
 
 
 def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
-    """Whether the pod alone may be the reason: it has as much of a resource as is lacking."""
+    """Whether this pod alone may be the reason: it has at least the missing amount of a resource."""
     return not isinstance(evidence, InsufficientResource) or _frees(pod, evidence) >= lack(evidence)
 
 

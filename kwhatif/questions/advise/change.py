@@ -84,7 +84,7 @@ class AdvisedChange(Advised, kw_only=True, eq=False):
     cost: int
     revise: Revise | None = None
     edits: tuple[Edit, ...] = ()
-    #: The edits in the form of YAML, where they have no form on one line.
+    #: The edits as YAML data, if they have no form on one line.
     data: tuple[dict[str, Any], ...] = ()
     #: The change of what an autoscaler knows: its groups, or pools.
     scale: Callable[[Session], Session] | None = None

@@ -89,9 +89,9 @@ def _of_other_class(claim: PersistentVolumeClaim, state: State) -> Iterator[Advi
 
 
 def _bound(claim: PersistentVolumeClaim, state: State) -> Iterator[AdvisedChange]:
-    """Bound to a volume that is free, large enough, and of its class; to the smallest of them.
+    """Bind the claim to the smallest free volume of its class that is large enough.
 
-    Its controller does that by itself if it works: why it has not is for its events to say.
+    Its controller does that by itself if it works: its events say why it has not.
     """
     needed = parse_quantity(claim.spec.resources.requests.get("storage", 0))
     free = [
@@ -159,7 +159,7 @@ def _other_claim(before: str, after: str) -> AdvisedChange:
 
 
 def _new_claim(namespace: str, name: str, state: State) -> AdvisedChange:
-    """Of the default class, else of the first that binds when a pod comes; its size is for its user to say."""
+    """Use the default class, else the first one that binds when a pod comes; the size is for the user to say."""
     classes = sorted(
         state.cluster.all(StorageClass).values(),
         key=lambda each: (

@@ -40,7 +40,7 @@ OwnTerm = PodAffinityUnmatched | PodAntiAffinityMatched
 
 
 def wider(pod: Pod, evidence: SpreadSkew) -> Iterator[AdvisedChange]:
-    """The skew that there would be."""
+    """The skew if the pod were placed there."""
     skew = evidence.matching + evidence.self_match - evidence.minimum
     for place, constraint in enumerate(pod.spec.topology_spread_constraints):
         if _is_hard(constraint, evidence.topology_key) and constraint.max_skew == evidence.max_skew:
@@ -56,7 +56,7 @@ def _skewed(place: int, key: str, before: int, skew: int) -> AdvisedChange:
 
 
 def soft_spread(pod: Pod, key: str) -> Iterator[AdvisedChange]:
-    """Every constraint over this key is preferred instead of required."""
+    """Make every constraint over this key preferred instead of required."""
     places = [
         place for place, constraint in enumerate(pod.spec.topology_spread_constraints) if _is_hard(constraint, key)
     ]
@@ -74,7 +74,7 @@ def _is_hard(constraint: TopologySpreadConstraint, key: str) -> bool:
 
 
 def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[AdvisedChange]:
-    """The unmatched terms become preferred; they are all of affinity, or all of anti-affinity."""
+    """Make the unmatched terms preferred; they are all of affinity, or all of anti-affinity."""
     affinity = pod.spec.affinity
     away = isinstance(objecting[0], PodAntiAffinityMatched)
     kind = "podAntiAffinity" if away else "podAffinity"
@@ -134,7 +134,7 @@ def other_nodes(pod: Pod, evidence: UnmatchedSelector, node: NodeInfo) -> Iterat
 
 
 def _own_labels(wrong: Iterable[str], node: NodeInfo) -> Iterator[tuple[str, str]]:
-    """The node's labels of these keys, or of keys that are spelled much like them."""
+    """The node's labels with these keys, or with similar keys."""
     for key in wrong:
         for own in [key] if key in node.labels else nearest(key, node.labels)[:1]:
             yield own, node.labels[own]
@@ -203,7 +203,7 @@ def soften_node_affinity(spec: Spec) -> None:
 
 
 def _can_be_preferred(term: Mapping[str, Any]) -> bool:
-    """Not terms with node names, or that can never match: as preferences they would fail every attempt."""
+    """Terms with node names, or that can never match, are left out: as preferences they would fail every attempt."""
     if not term.get("matchExpressions") or "matchFields" in term:
         return False
     try:
@@ -242,7 +242,7 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
 
 
 def anywhere(pod: Pod) -> Iterator[AdvisedChange]:
-    """Without node names: if PreFilter leaves only some nodes, or none."""
+    """Remove node names, if PreFilter leaves only some nodes, or none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     if pod.spec.node_name:
         yield in_spec("drop-node-name", lambda spec: _drop(spec, "nodeName"), before=pod.spec.node_name)
@@ -251,13 +251,13 @@ def anywhere(pod: Pod) -> Iterator[AdvisedChange]:
 
 
 def ungated(pod: Pod) -> AdvisedChange:
-    """Without its scheduling gates."""
+    """Remove the scheduling gates."""
     gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
     return in_spec("drop-gates", lambda spec: _drop(spec, "schedulingGates"), before=gates)
 
 
 def with_scheduler(name: str, before: str) -> AdvisedChange:
-    """Left to another scheduler."""
+    """Use another scheduler."""
 
     def revise(spec: Spec) -> None:
         spec["schedulerName"] = name
@@ -266,7 +266,7 @@ def with_scheduler(name: str, before: str) -> AdvisedChange:
 
 
 def with_priority_class(name: str, before: str) -> AdvisedChange:
-    """Of another priority class."""
+    """Use another priority class."""
 
     def revise(spec: Spec) -> None:
         spec["priorityClassName"] = name
@@ -277,7 +277,7 @@ def with_priority_class(name: str, before: str) -> AdvisedChange:
 
 
 def may_preempt() -> AdvisedChange:
-    """Allowed to evict pods of lower priority."""
+    """Allow the pod to evict pods of lower priority."""
 
     def revise(spec: Spec) -> None:
         spec["preemptionPolicy"] = "PreemptLowerPriority"
@@ -296,7 +296,7 @@ def _less(evidence: InsufficientResource) -> Iterator[AdvisedChange]:
 
 
 def tolerating(taint: UntoleratedTaint, extra: int = 0) -> AdvisedChange:
-    """The pod tolerates the taint; `extra` is what that costs more than for others."""
+    """Tolerate the taint; `extra` is the extra cost."""
     entry = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     if not taint.value:
         entry = {"key": taint.key, "operator": "Exists", "effect": taint.effect}

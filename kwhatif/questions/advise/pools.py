@@ -1,4 +1,4 @@
-"""Changes of node groups and NodePools after which an autoscaler adds the nodes that are missing."""
+"""Changes of node groups and NodePools after which an autoscaler adds the missing nodes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kwhatif.state.change import Upsert
 
 #: How many groups, or pools, are tried; and how far a maximum is raised.
 _MOST_TRIED, _MOST_NODES = 6, 1000
-#: Labels of these domains are not a user's to give.
+#: Users cannot set labels of these domains.
 _RESERVED = ("kubernetes.io", "k8s.io", "karpenter.sh")
 _UNITS = {"memory": 1 << 30}
 
 
 def of_autoscaler(session: Session, pod: Pod) -> Iterator[Advice]:
-    """For each group, or pool, all that may keep it from adding a node for the pod; the proof finds out what does."""
+    """For each group, or pool, all that may keep it from adding a node for the pod; the proof finds the reason."""
     if session.scaling is None:
         return
     autoscaler = session.scaling.autoscaler
@@ -49,7 +49,7 @@ def _change(
 
 
 def _asked(pod: Pod) -> Iterator[tuple[str, str]]:
-    """The labels that the pod asks of its node; of several values, and several terms, the first."""
+    """The labels that the pod requires of its node; of several values, and several terms, the first."""
     yield from (pod.spec.node_selector or {}).items()
     required = node_affinity_of(pod.spec).required
     for term in required.node_selector_terms[:1] if required is not None else ():
@@ -86,7 +86,7 @@ def _of_groups(session: Session, pod: Pod, autoscaler: ClusterAutoscaler) -> Ite
 
 
 def _raised(group: NodeGroup, more: int) -> AdvisedChange:
-    """The group may have so many more nodes."""
+    """The group may have this many more nodes."""
 
     def scale(session: Session) -> Session:
         return _with_group(session, group.name, lambda each: replace(each, maximum=group.maximum + more))
@@ -104,7 +104,7 @@ def _raised(group: NodeGroup, more: int) -> AdvisedChange:
 
 
 def _labelled(group: NodeGroup, key: str, wanted: str) -> AdvisedChange:
-    """All nodes of the group have the label, and new ones, too."""
+    """All nodes of the group, also new ones, have the label."""
 
     def with_label(node: Node) -> Node:
         meta = node.metadata
@@ -167,7 +167,7 @@ def _pool_labelled(pool: NodePool, key: str, wanted: str) -> AdvisedChange:
 
 
 def _limited(pool: NodePool, resource: str, more: int) -> AdvisedChange:
-    """Its nodes may have so many more of the resource: cores, Gi of memory, whole units."""
+    """Its nodes may have this much more of the resource: cores, Gi of memory, whole units."""
     unit = _UNITS.get(resource, 1)
     before = value(parse_quantity(pool.spec.limits[resource]))
     after = before + more * unit

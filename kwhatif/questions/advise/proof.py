@@ -100,7 +100,7 @@ class Asking:
         decisions = [decision for each in rows for decision in each.decisions]
         if not rows:
             decisions = [decision for decision in others if decision.source in (source, None)]
-        # A workload may ask for more pods than are judged.
+        # A workload may have more pods than are judged.
         wanted = sum(each.row.replicas for each in rows) if rows else len(decisions)
         outcomes = [decision.outcome for decision in decisions]
         return Proof(outcomes.count("Placed"), outcomes.count("Preempts"), wanted, tuple(decisions))
@@ -108,7 +108,7 @@ class Asking:
     # --- the smallest change that is enough ----------------------------------------------------------
 
     def prove(self, advice: Advice) -> Proven | None:
-        """The advice with as few and as small changes as are needed; None where it does not help."""
+        """The advice with as few and as small changes as are needed; None if it does not help."""
         base = self.ask(())
         if base is None:
             return None
@@ -180,7 +180,7 @@ def _less(amount: Amount) -> int:
 
 
 def _on_step(amount: Amount, low: int, high: int) -> int:
-    """About the middle, so that what is left is a whole number of steps below the most."""
+    """About the middle, so that the rest is a whole number of steps below the most."""
     middle = (low + high) // 2
     rounded = middle - (middle - (amount.most + 1)) % amount.step
     return rounded if low < rounded < high else middle
@@ -191,7 +191,7 @@ def _with(advice: Advice, place: int, change: AdvisedChange) -> Advice:
 
 
 def _in_its_place(workload: Applied, made: object, session: Session) -> tuple[Applied, Session]:
-    """The changed object for the one that was asked about; a pod that waits, waits as it is then."""
+    """The changed object instead of the original; a pending pod is pending with the change."""
     obj = workload.object
     if workload.restarted and isinstance(obj, Pod) and is_waiting(obj) and isinstance(made, Pod):
         stored = stored_pod(made, session.cluster)

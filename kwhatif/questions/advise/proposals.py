@@ -115,7 +115,7 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 
 
 def _helpful(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """The first pod whose deletion removes all obstacles, and the first of these that has an owner.
+    """The first pod whose deletion removes all obstacles, and the first such pod that has an owner.
 
     If there is none, the first whose deletion removes the first obstacle.
     """

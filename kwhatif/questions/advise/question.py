@@ -34,11 +34,11 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.state.change import Upsert
 
-#: The most nodes to add, and the most nodes like which some are added; the most groups and classes to try.
+#: The most nodes to add, and the most nodes of which copies are added; the most groups and classes to try.
 _MOST_NODES, _MOST_SHAPES, _MOST_TRIED = 64, 3, 4
 _OUTCOMES: dict[str, Outcome] = {"unscheduled": "Unschedulable", "waiting": "Gated", "scheduled": "Preempts"}
 
-#: Makes the question again, with a change.
+#: Asks the question again, with a change.
 _Change = Callable[[Session, Question], tuple[Session, Question]]
 
 
@@ -49,13 +49,13 @@ class _Candidate(NamedTuple):
 
 
 def failing_groups(answer: Answer) -> list[GroupRow]:
-    """The groups that have no place."""
+    """The groups that do not fit."""
     groups = () if answer.groups is None else answer.groups.groups
     return [group for group in groups if group.outcome != "scheduled"]
 
 
 def members_of(answer: Answer) -> set[str]:
-    """Keys of the pods that are advised for with their group."""
+    """Keys of the pods that get advice with their group."""
     names = {group.group for group in failing_groups(answer)}
     return set() if answer.groups is None else {pod.pod for pod in answer.groups.pods if pod.group in names}
 
@@ -104,7 +104,7 @@ class GangAdvisor:
         )
 
     def _ask(self, change: _Change) -> tuple[GroupRow, PodGroupsRow] | None:
-        """What becomes of the group with the change; None where it has no place."""
+        """The result of the group with the change; None if it does not fit."""
         self._tried += 1
         groups = judge(*change(self._session, self._question)).groups
         found = () if groups is None else groups.groups
@@ -128,7 +128,7 @@ class GangAdvisor:
         yield from self._more_nodes()
 
     def _smaller(self, least: int) -> Iterator[_Candidate]:
-        """A lower minimum: as many as find a node where all members are tried."""
+        """A lower minimum: as many as find a node when all members are tried."""
         path, none = "/spec/schedulingPolicy/gang/minCount", ""
         asked = self._ask(self._of_group("min-count", self._with_least(1), PatchRow("replace", path, 1), none).change)
         if asked is not None and 0 < asked[0].placed < least:
@@ -166,7 +166,7 @@ class GangAdvisor:
         return _Candidate(row, COSTS[row.kind], change)
 
     def _other_groups(self) -> Iterator[_Candidate]:
-        """To delete another group that runs and is not more important, the smallest ones."""
+        """Delete another group that runs and is not more important, the smallest first."""
         state, own = self._session.state, self._group
         others: list[tuple[int, str]] = []
         for key, each in self._session.cluster.all(PodGroup).items():
@@ -178,7 +178,7 @@ class GangAdvisor:
             yield self._in_cluster(delete_pods(pods, next(iter(state.members_of(key).values()))))
 
     def _higher_classes(self) -> Iterator[_Candidate]:
-        """Priority classes with which the group may evict others; its pods need the same one."""
+        """Priority classes with which the group may evict others; its pods need the same class."""
         given = self._given
         members = [each for each in self._question.applied if _is_member(each, self._row.group)]
         if given is None or not members:
@@ -209,7 +209,7 @@ class GangAdvisor:
             yield _Candidate(row, COSTS["priority-class"], change)
 
     def _more_nodes(self) -> Iterator[_Candidate]:
-        """The fewest nodes like one that are enough: that many were tried, and one fewer."""
+        """The fewest copies of a node that are enough: this was tried, and so was one fewer."""
         for like in self._nodes_to_add()[:_MOST_SHAPES]:
             low, high = 0, min(max(self._row.pods, 1), _MOST_NODES)
             if self._ask(_edited(add_nodes(like, high))) is None:
@@ -260,7 +260,7 @@ def _with_class(applied: Applied, name: str) -> Applied:
 
 
 class Limits(NamedTuple):
-    """How much advice is looked for."""
+    """Limits of the search for advice."""
 
     #: The most pieces of advice for each workload, and the most workloads.
     most: int
@@ -270,7 +270,7 @@ class Limits(NamedTuple):
 
 
 class Capture:
-    """Keeps the scenes of the first failing pods, of each workload and outcome one."""
+    """Keeps the scenes of the first failing pods: one for each workload and outcome."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -290,7 +290,7 @@ class Capture:
 
 
 def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
-    """What would help what does not fit: a report with the section `advise`."""
+    """What would help pods that do not fit: a report with the section `advise`."""
     capture = Capture(session)
     question = replace(question, explain=capture)
     answer = judge(session, question)
@@ -301,7 +301,7 @@ def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
 def advise(
     session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
 ) -> AdviseRow:
-    """The section of the report; `scenes` are what a `Capture` has kept while the answer was made."""
+    """The section of the report; `scenes` are what a `Capture` has kept while the question was answered."""
     groups, members = failing_groups(answer), members_of(answer)
     failing = [
         (applied, judged)

@@ -1,4 +1,4 @@
-"""For a pod that the API server refuses: a quota that is used up, a namespace that is not there."""
+"""Changes for a pod that the API server refuses: a quota that is used up, a namespace that does not exist."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from kwhatif.questions.advise.requests import request_less
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: The most workloads, and bare pods, that use up a quota to try.
+#: The most workloads, and bare pods, to try that use up a quota.
 _MOST_TRIED = 4
 
 
 def refused(
     message: str, namespace: str, pod: Pod | None, own: tuple[str, str], state: State
 ) -> Iterator[AdvisedChange]:
-    """For a pod that is not even created: a quota that is used up, a namespace that is not there.
+    """Changes for a pod that is not even created.
 
     Args:
-        message: the API server's: for these two, the only source of what is lacking.
+        message: the API server's: only it says what is missing.
         namespace: that of the pod.
         pod: as its workload's template has it, if that is known.
         own: kind and name of that workload, which is not scaled down.

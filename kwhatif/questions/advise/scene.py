@@ -1,7 +1,7 @@
 """`Scene`: one pod at the moment of its attempt, and what would keep it from a node if changes were made.
 
-This only finds out what is worth proving: no preemption, one node at a time, no other pods in the queue. If a change
-helps is decided by `proof`, which asks the question again.
+This only finds out what is worth proving: no preemption, one node at a time, no other pods in the queue. Whether a
+change helps is decided by `proof`, which asks the question again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_STATES = 64
 
 
 class Obstacle(NamedTuple):
-    """One thing that keeps the pod from a node, and who says so."""
+    """One obstacle of the pod on a node, and the plugin that says so."""
 
     plugin: str
     reason: str
@@ -65,7 +65,7 @@ class Trial:
             self._failed = True
 
     def obstacles(self, name: str) -> list[Obstacle] | None:
-        """What keeps the pod from the node; None: the node is not there, or the scheduler would fail."""
+        """What keeps the pod from the node; None: the node does not exist, or the scheduler would fail."""
         node = self.state.node(name)
         if self._failed or node is None:
             return None
@@ -94,12 +94,12 @@ class Trial:
         return self.obstacles(name) == []
 
     def node(self, name: str) -> NodeInfo | None:
-        """The node as it is then."""
+        """The node with the changes."""
         return self.state.node(name)
 
 
 def _taken_apart(verdict: Verdict) -> Iterator[Obstacle]:
-    """A filter may name several things that are short."""
+    """A filter may name several resources."""
     status = verdict.status
     if len(status.evidence) == len(status.reasons) > 1 and all(
         isinstance(each, InsufficientResource) for each in status.evidence
@@ -113,7 +113,7 @@ def _taken_apart(verdict: Verdict) -> Iterator[Obstacle]:
 
 
 class Scene:
-    """One pod before its attempt. `namespace` is that of objects which edits name without one."""
+    """One pod before its attempt. `namespace` is for objects that edits name without one."""
 
     def __init__(self, pod: PodInfo, state: State, profiles: Mapping[str, Profile], namespace: str = "default") -> None:
         if pod.key in state.pods:
@@ -128,14 +128,14 @@ class Scene:
         self._states: dict[tuple[tuple[str, ...], ...], State | None] = {(): state}
 
     def trial(self, changes: Sequence[AdvisedChange]) -> Trial | None:
-        """With these changes; None where they cannot be made."""
+        """The scene with these changes; None if they cannot be made."""
         self.trials += 1
         state = self._edited(changes)
         pod = None if state is None else self.revised(changes)
         return None if state is None or pod is None else Trial(self, pod, state)
 
     def revised(self, changes: Sequence[AdvisedChange]) -> PodInfo | None:
-        """The pod as its manifest would make it then; None where the API server would not take it."""
+        """The pod from its changed manifest; None if the API server would refuse it."""
         if all(change.revise is None for change in changes):
             return self.pod
         made = revised(self.pod.pod, changes)
@@ -143,7 +143,7 @@ class Scene:
         return None if pod is None or isinstance(pod, Denied) else PodInfo(pod)
 
     def _edited(self, changes: Sequence[AdvisedChange]) -> State | None:
-        """The state with the edits of these changes, of which the same few are asked for again and again."""
+        """The state with the edits of these changes; the same few are asked for again and again."""
         changes = [change for change in changes if change.edits]
         key = tuple(change.key for change in changes)
         if key not in self._states or (is_reference() and changes):
@@ -156,8 +156,8 @@ class Scene:
 
 
 def _with_edits(state: State, change: AdvisedChange, scene: Scene) -> State | None:
-    """A fork with the change; None where it cannot be made."""
-    state.cluster.derive_all()  # what trials before this one have asked for
+    """A fork with the change; None if it cannot be made."""
+    state.cluster.derive_all()  # what earlier trials have asked for
     state = state.fork()
     try:
         for edit in change.edits:

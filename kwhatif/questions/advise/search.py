@@ -1,4 +1,4 @@
-"""The search: for each node that comes near, the changes after which nothing keeps the pod from it."""
+"""The search: for each node that comes close, the changes after which nothing keeps the pod from it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _TRIALS, _TRIALS_LARGE, _LARGE = 3000, 600, 1000
 
 
 class Target(NamedTuple):
-    """A node that the pod is to fit on, and what has to be done for the node to be there."""
+    """A node on which the pod should fit, and the changes that create the node."""
 
     node: str
     base: tuple[AdvisedChange, ...] = ()
 
 
 class Searched(NamedTuple):
-    """What was found, the cheapest first; without any, what came nearest and what was left to keep the pod away."""
+    """The results, the cheapest first; without any, the nearest case and the obstacles that are left."""
 
     found: tuple[Advice, ...]
     nearest: Advice | None = None
@@ -54,7 +54,7 @@ class Search:
 
         Args:
             scene: the pod, and the cluster.
-            objections: of every node that is out, what the filters say, by its name.
+            objections: the filters' objections to every rejected node, by its name.
             prefix: changes that are needed in any case.
         """
         self._prefix = prefix
@@ -65,7 +65,7 @@ class Search:
         self._nearest: tuple[int, int, Advice, tuple[Obstacle, ...]] | None = None
 
     def run(self) -> Searched:
-        """First single changes; pairs only where none of those helps, and so on."""
+        """Single changes first; pairs only if none of those helps, and so on."""
         frontiers: dict[Target, list[tuple[AdvisedChange, ...]]] = {target: [target.base] for target in self._targets()}
         for _ in range(MOST_CHANGES + 1):
             found = self._level(frontiers)
@@ -81,7 +81,7 @@ class Search:
         fewest = min((len(each) for all_ in frontiers.values() for each in all_), default=0)
         for target, combinations in frontiers.items():
             for changes in nsmallest(_WIDTH, combinations, key=lambda each: Advice(each).cost):
-                if len(changes) > fewest:  # a new node is a change already
+                if len(changes) > fewest:  # a new node is itself a change
                     longer.setdefault(target, []).append(changes)
                     continue
                 if self._scene.trials > self._most:
@@ -103,7 +103,7 @@ class Search:
 
     def _finished(self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target) -> Iterator[Advice]:
         if not changes:
-            return  # it fits as it is
+            return  # it fits without further changes
         last = landing_elsewhere(self._scene, trial, target.node, changes[-1])
         node = trial.node(target.node)
         is_wasted = node is not None and unused_devices(self._scene.pod.pod, node, self._scarce)
@@ -130,7 +130,7 @@ class Search:
         return [*(Target(name, self._prefix) for name in names), *self._new_nodes(names)]
 
     def _near_nodes(self) -> list[str]:
-        """Nodes by how near they come: of every kind of obstacles the nearest few."""
+        """Nodes by how close they come: the nearest few of every kind of obstacles."""
         if len(self._objections) <= _FEW_NODES:
             return sorted(self._objections, key=lambda name: (_distance(self._objections[name]), name))
         groups: dict[object, list[str]] = {}
@@ -145,7 +145,7 @@ class Search:
         return [name for names in near[:_KINDS] for name in names]
 
     def _new_nodes(self, near: Sequence[str]) -> Iterator[Target]:
-        """Nodes like those that are there, one of each kind, the smallest first: those that would be large enough."""
+        """Copies of existing nodes, one of each kind, the smallest first, that would be large enough."""
         kinds: dict[object, NodeInfo] = {}
         by_name = self._scene.state.by_name
         for node in (*(by_name[name] for name in near), *self._scene.state.nodes):
@@ -174,7 +174,7 @@ def _order(advice: Advice) -> tuple[int, tuple[tuple[str, ...], ...], str]:
 
 
 def _distance(verdicts: Sequence[Verdict]) -> tuple[int, float]:
-    """How many things are in the way, and how much is short, as a share of what is asked for."""
+    """The number of obstacles, and the missing amount as a share of the request."""
     count, lack = 0, 0.0
     for verdict in verdicts:
         count += max(len(verdict.status.evidence), 1)

@@ -1,1 +1,1 @@
-"""When a question about a cluster that goes on changing is worth asking again."""
+"""When a question about a changing cluster is worth asking again."""

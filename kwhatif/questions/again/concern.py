@@ -34,12 +34,12 @@ from kwhatif.state.pod_info import PodInfo
 T = TypeVar("T")
 #: Conditions of nodes that become taints, or that the node lifecycle controller writes.
 _OF_NODES = frozenset({"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"})
-#: Conditions of pods that some rule reads; of pods of a Job its failure policy may read any, and readiness gates name
-#: others.
+#: Conditions of pods that some rule reads; the failure policy of a Job may read any of its pods, and readiness gates
+#: name others.
 _OF_PODS = frozenset({"Ready", "PodScheduled", "DisruptionTarget", "PodResizePending", "PodResizeInProgress"})
 #: What only the API server reads, when pods are made.
 _OF_NEW_PODS: tuple[type, ...] = (LimitRange, ResourceQuota, RuntimeClass, ServiceAccount, *ADMISSION_HOOKS)
-#: Commands that make a moment of the cluster, in which only the scheduler and the API server act; the others play it.
+#: Commands about one moment of the cluster, in which only the scheduler and the API server act; the others simulate.
 _INSTANT = ("schedule", "preempt", "capacity", "queue", "advise")
 
 
@@ -54,10 +54,10 @@ class Sight(NamedTuple):
     unread: tuple[type, ...] = ()
     #: Whether controllers and kubelets act on conditions of nodes.
     reads_node_conditions: bool = True
-    #: Whether it was read which pods are ready, and how often their containers were restarted; and since when.
+    #: Whether the readiness of pods and the restarts of their containers were read; and since when they are ready.
     reads_ready: bool = True
     reads_ready_since: bool = True
-    #: Whether it was read since when pods wait.
+    #: Whether it was read since when pods are pending.
     reads_waiting_since: bool = True
 
     def differs(self, change: ChangedObject) -> bool:
@@ -72,7 +72,7 @@ class Sight(NamedTuple):
         return True
 
     def _node(self, node: Node) -> Node:
-        """Of a node no annotation is read, and the time of a heartbeat only where it was the last one."""
+        """Annotations of nodes are not read, and the time of a heartbeat only if it was the last one."""
         conditions = tuple(self._node_conditions(node))
         metadata = replace(node.metadata, annotations={})
         return replace(node, metadata=metadata, status=replace(node.status, conditions=conditions))
@@ -115,7 +115,7 @@ class Sight(NamedTuple):
         return replace(condition, last_transition_time=None)
 
     def _container(self, container: ContainerStatus, *, of_job: bool) -> ContainerStatus:
-        """How the last run ended is read only of pods of Jobs."""
+        """How the last run ended is only read for pods of Jobs."""
         restarts = container.restart_count if self.reads_ready or of_job else 0
         state = container.state if of_job else None
         if state is not None:
@@ -123,9 +123,9 @@ class Sight(NamedTuple):
         return replace(container, restart_count=restarts, state=state)
 
 
-#: Where autoscalers act, or plugins of the user's own, which read what they like: nothing but heartbeats is left out.
+#: If autoscalers act, or custom plugins, which may read anything: only heartbeats are left out.
 class _Everything(Sight):
-    """All that objects say, but for heartbeats that are followed by others."""
+    """All fields of objects, except heartbeats that are followed by others."""
 
     def differs(self, change: ChangedObject) -> bool:
         before, after = change
@@ -145,12 +145,12 @@ EVERYTHING: Sight = _Everything()
 
 
 def sight_of(report: Report) -> Sight:
-    """What the answer was made of; plugins of the user's own aside."""
+    """What the answer was made of, apart from custom plugins."""
     if report.autoscaler is not None:
         return EVERYTHING
     if report.command not in _INSTANT or report.story is not None:
         return Sight()
-    if report.changes:  # edits make new pods, and remove others, those first that are not ready
+    if report.changes:  # edits create pods, and delete others: first those that are not ready
         return Sight(reads_node_conditions=False)
     match report.command:
         case "queue":
@@ -172,7 +172,7 @@ def sight_of(report: Report) -> Sight:
 
 
 def _evicts(report: Report) -> bool:
-    """Whether pods may have been evicted on the way: budgets allow less then for each that was ready."""
+    """Whether pods may have been evicted in between: budgets then allow less for each that was ready."""
     capacity, queue = report.capacity, report.queue
     if capacity is not None and (capacity.preempting or capacity.added_nodes or capacity.shapes):
         return True  # not all pods that were tried are shown
@@ -182,17 +182,17 @@ def _evicts(report: Report) -> bool:
     return "Preempts" in outcomes or any(each.victims for each in report.decisions)
 
 
-#: Commands that play the cluster, in which pods that wait are tried from the beginning: no Events are read.
+#: Commands that simulate the cluster and try pending pods from the beginning: they read no Events.
 _PLAYED = ("drain", "outage")
-#: Kinds of which the scheduler hears. Budgets only decide whom a pod evicts that finds somebody to evict.
+#: Kinds that the scheduler watches. Budgets only matter for the choice of victims.
 _HEARD_OF = (Pod, Node, DeviceTaintRule, PodDisruptionBudget, *PLAIN)
 
 
 class Concern:
-    """Whether changes can make the answer to a question another one; for pods that fit nowhere, their fates."""
+    """Whether changes can change the answer to a question; for pods that fit nowhere, their outcomes."""
 
     def __init__(self, report: Report, session: Session) -> None:
-        """`report` is the answer; `session` is the cluster that was asked, with what was tried in it noted."""
+        """`report` is the answer; `session` is the cluster that was asked, which has noted what was tried."""
         guarded = {name for name, profile in session.profiles.items() if any(map(_is_guarded, profile.plugins))}
         self._sight = EVERYTHING if guarded else sight_of(report)
         self._command = report.command
@@ -201,7 +201,7 @@ class Concern:
         self._waiting = None if guarded else _waiting(report, session)
 
     def _read_events(self, events: Mapping[str, SchedulingEvents]) -> object:
-        """What is read of Events: all that `queue` shows of pods that wait; of the others their order."""
+        """What is read of Events: everything that `queue` shows about pending pods, otherwise their order."""
         if self._command in _PLAYED:
             return None
         if self._command == "queue" or self._sight is EVERYTHING:
@@ -214,9 +214,9 @@ class Concern:
         """Whether any of these changes may matter.
 
         Args:
-            changes: each once, from the moment of the last question or call on.
-            cluster: the cluster as it is after them.
-            events: what Events say about pods now; None: the same as at the last call.
+            changes: all since the last question or call, each once.
+            cluster: the cluster after them.
+            events: the present Events of pods; None: as at the last call.
         """
         if events is not None and self._read_events(events) != self._events:
             return True
@@ -233,9 +233,9 @@ class Concern:
         if not isinstance(after if before is None else before, _HEARD_OF):
             return True
         if any(isinstance(obj, Pod) and not obj.spec.node_name and not is_terminal(obj) for obj in change):
-            return True  # it is tried before those that are asked for, or no longer
+            return True  # it is tried before the pods in question, or no longer
         if isinstance(before, Node) and after is None:
-            return True  # its pods count no longer, before they are deleted: hints wait for that
+            return True  # its pods no longer count, even before they are deleted: hints wait for that
         if isinstance(after, Node) and before is None and _is_lived_on(after, cluster):
             return True
         if any(isinstance(obj, Pod) and _is_counted(obj, waiting, cluster) for obj in change):
@@ -250,17 +250,17 @@ class Concern:
 
 
 def _is_guarded(plugin: object) -> bool:
-    """Whether it is a plugin of the user's own, which reads what it likes."""
+    """Whether it is a custom plugin, which may read anything."""
     return isinstance(plugin, GuardedPlugin)
 
 
 def _is_lived_on(node: Node, cluster: Cluster) -> bool:
-    """Whether pods were there before the node."""
+    """Whether pods existed before the node."""
     return any(pod.spec.node_name == node.metadata.name for pod in cluster.all(Pod).values())
 
 
 def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration]]], cluster: Cluster) -> bool:
-    """Whether a quota counts the pod together with one that waits: that may be refused now, or no longer."""
+    """Whether a quota counts the pod and a pending one: that may be refused now, or no longer."""
     place = pod.metadata.namespace
     if all(info.namespace != place for info, _ in waiting):
         return False
@@ -268,7 +268,7 @@ def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration
 
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:
-    """The pods that were tried, where all of them fit nowhere, and what the plugins that rejected each listen to."""
+    """The pods that were tried, if all of them fit nowhere, and the events that their rejecting plugins wait for."""
     found = None if session.tried is None else session.tried.unschedulable
     decided = {each.pod for each in report.decisions if each.outcome == "Unschedulable"}
     if not found or report.changes or decided != {each.pod for each in report.decisions}:

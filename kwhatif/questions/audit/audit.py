@@ -1,4 +1,4 @@
-"""`audit`: asks everything, and makes findings of what is wrong."""
+"""`audit`: plays all what-ifs, and makes findings of what is wrong."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class AuditQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked."""
 
     probes: tuple[ProbeName, ...] = tuple(PROBES)
-    #: Only what concerns workloads there; "": all.
+    #: Only about workloads of this namespace; "": all.
     namespace: str = ""
-    #: For how many findings to look for a fix, the worst first.
+    #: The number of findings to look for a fix for, the worst first.
     fixes: int = 10
-    #: The identifier of the only finding to look for a fix for; "": none in particular.
+    #: The identifier of the only finding to look for a fix for; "": no particular one.
     explain: str = ""
     #: The label of a workload, or of its namespace, that names its owner.
     owner_label: str = "team"
@@ -48,25 +48,25 @@ Runner = Callable[[AuditPlayer, Sequence[AuditScenario]], Iterable[AuditOutcome]
 
 
 class Scope(msgspec.Struct):
-    """What is to be asked, and how far it has come."""
+    """The scenarios to play, and how many are done."""
 
     scenarios: list[AuditScenario]
     skipped: dict[ProbeName, str] = {}
     outcomes: dict[str, AuditOutcome] = {}
 
     def play(self, player: AuditPlayer, run: Runner) -> None:
-        """Play the scenarios; what is interrupted keeps the outcomes that it has."""
+        """Play the scenarios; if it is interrupted, it keeps the outcomes so far."""
         for outcome in run(player, self.scenarios):
             self.outcomes[outcome.name] = outcome
 
     @property
     def played(self) -> Iterator[tuple[AuditScenario, AuditOutcome]]:
-        """The scenarios that were played, and what came out."""
+        """The scenarios that were played, and their outcomes."""
         return ((each, self.outcomes[each.name]) for each in self.scenarios if each.name in self.outcomes)
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about the outcomes."""
+        """The caveats about the outcomes."""
         return (caveat for outcome in self.outcomes.values() for caveat in outcome.caveats)
 
     def findings(self) -> list[AuditFindingRow]:
@@ -86,7 +86,7 @@ def ask_audit(
     run: Runner,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Report:
-    """Ask everything, and look for fixes of the worst.
+    """Play everything, and look for fixes of the worst findings.
 
     Args:
         session: the cluster; it is not changed.
@@ -144,7 +144,7 @@ def brought(
 ) -> tuple[list[Brought], tuple[Caveat, ...]]:
     """The findings that are new, or worse than before, once the objects are applied; and the caveats.
 
-    The what-ifs that do harm are asked about the cluster as it is, too: only these.
+    Only what-ifs that do harm are also played on the cluster as it is.
 
     Raises:
         InputError: the objects cannot be applied.
@@ -180,7 +180,7 @@ def _probes(question: AuditQuestion, scope: Scope) -> Iterable[ProbeRow]:
 
 
 class _Owners:
-    """Whose a finding is: by a label of the workload, or else of its namespace."""
+    """The owner of a finding: a label of the workload, or else of its namespace."""
 
     def __init__(self, cluster: Cluster, label: str) -> None:
         self._cluster = cluster

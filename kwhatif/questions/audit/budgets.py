@@ -19,12 +19,12 @@ from kwhatif.questions.story.played import Played
 from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
 from kwhatif.simulation.owned import root_of
 
-#: So many pods are evicted, at most: if all of these go, and nothing is demanded, nothing is protected.
+#: The most pods that are evicted: if all of these go, and nothing is required, nothing is protected.
 _MOST = 12
 
 
 class Budgets(PlayedProbe):
-    """Each budget: does it hold anything back when all of its pods are evicted at once?"""
+    """Each budget: does it stop anything when all of its pods are evicted at once?"""
 
     name: ProbeName = "budgets"
 
@@ -46,7 +46,7 @@ class Budgets(PlayedProbe):
         return AuditScenario("budgets", key, edit=edit, count=len(pods))
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """A budget that selects nothing, or lets all of its pods go at once."""
+        """A budget that selects nothing, or allows the eviction of all of its pods at once."""
         base = stage.base.engine.world.state.cluster
         budget = base.all(PodDisruptionBudget)[scenario.about]
         pods = _running(pods_selected_by(scenario.about, base))
@@ -61,7 +61,7 @@ class Budgets(PlayedProbe):
         yield from super().harms(scenario, stage)
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
-        """A budget that lets all of its pods go at once."""
+        """A budget that allows the eviction of all of its pods at once."""
         base = stage.base.engine.world.state.cluster
         pods = _running(pods_selected_by(scenario.about, base))
         gone = [each for each in played.engine.world.history.gone.values() if each.how == "Evicted"]
@@ -70,7 +70,7 @@ class Budgets(PlayedProbe):
             yield _row(scenario, subject, "allows-all", owners, pods=len(pods), priority=_highest(pods))
 
     def command(self, scenario: AuditScenario) -> str:
-        """`simulate --then "evict …"`; of a budget for which there are no pods, the audit of budgets."""
+        """`simulate --then "evict …"`; for a budget without pods, the audit of budgets."""
         if not scenario.edit:
             return f"kwhatif audit --only budgets -n {shlex.quote(scenario.about.partition('/')[0])}"
         return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
@@ -113,7 +113,7 @@ def _root(pod: Pod, cluster: Cluster) -> str:
 
 
 def _meant(key: str, cluster: Cluster) -> list[str]:
-    """The pods that a budget without pods is probably about: of the workload of its name, or with one of its labels."""
+    """The pods that a budget without pods is probably meant for: by one of its labels, or by a workload's name."""
     namespace = key.partition("/")[0]
     budget = cluster.all(PodDisruptionBudget)[key]
     wanted = set((budget.spec.selector.match_labels if budget.spec.selector is not None else {}).items())

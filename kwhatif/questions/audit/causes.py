@@ -30,14 +30,14 @@ from kwhatif.state.state import State
 
 
 class PendingCause(NamedTuple):
-    """The rule, what it is about (resources, topology keys, taints), and the pods' node selector in words."""
+    """The rule, its subject (resources, topology keys, taints), and the pods' node selector in words."""
 
     kind: AuditCause
     about: tuple[str, ...] = ()
     pool: str = ""
 
 
-#: The rules of plugins. `placement` comes first: a node that it rules out is not one that the pod may use.
+#: The rules of plugins. `placement` comes first: the pod may not use a node that it excludes.
 _KINDS: Mapping[str, AuditCause] = {
     "NodeUnschedulable": "placement",
     "NodeName": "placement",
@@ -53,7 +53,7 @@ _KINDS: Mapping[str, AuditCause] = {
     "DynamicResources": "devices",
     "NodeResourcesFit": "room",
 }
-#: Of several rules that reject one node the first of these counts: what is full can be emptied, the others stay.
+#: If several rules reject a node, the first of these counts: a full node can be emptied, the others do not change.
 _ORDER: tuple[AuditCause, ...] = (
     "placement",
     "volume",
@@ -68,7 +68,7 @@ _ORDER: tuple[AuditCause, ...] = (
 
 
 def cause_of(profile: Profile | None, pod: PodInfo, state: State, without: Collection[str]) -> PendingCause:
-    """Why the pod is pending; nodes of `without` are those that the what-if itself takes away."""
+    """Why the pod is pending, without the nodes (`without`) that the what-if itself removes."""
     pool = pool_of(pod.pod.spec)
     if profile is None:
         return PendingCause("other", pool=pool)
@@ -91,7 +91,7 @@ def cause_of(profile: Profile | None, pod: PodInfo, state: State, without: Colle
 
 
 def _said(verdicts: Sequence[Verdict]) -> Mapping[AuditCause, tuple[str, ...]]:
-    """The rules that reject a node, and what each is about."""
+    """The rules that reject a node, and their subjects."""
     found: dict[AuditCause, tuple[str, ...]] = {}
     for verdict in verdicts:
         evidence = verdict.status.evidence
@@ -120,7 +120,7 @@ def _about(evidence: Evidence) -> str:
 
 
 def pool_of(spec: PodSpec) -> str:
-    """The nodes that a pod asks for, in words that are the same for all pods of a template."""
+    """The nodes that a pod requires, in words that are the same for all pods of a template."""
     said = [f"{key}={value}" for key, value in sorted((spec.node_selector or {}).items())]
     required = node_affinity_of(spec).required
     for term in required.node_selector_terms if required is not None else ():

@@ -12,19 +12,19 @@ from kwhatif.questions.audit.ranking import LEVELS, SOON, level_of, rank, ranked
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.report.audit import AuditFindingRow, AuditLevel, HarmRow, ProbeName, ShownByRow
 
-#: Of the what-ifs that show a finding, and of its harms, so many are named.
+#: The number of what-ifs and harms of a finding that are named.
 _MOST_NAMES, _MOST_HARMS = 12, 20
-#: What the next pods do, not those that are there.
+#: What the next pods do, not the existing ones.
 _GROWTH = ("peak", "replica", "arrival")
 
 Key = tuple[str, ...]
 
 
 def key_of_cause(row: HarmRow) -> Key:
-    """What harms of one cause have in common; the identifier of the finding is made of it.
+    """What harms of one cause have in common; the identifier of the finding is made from it.
 
-    Full nodes, quotas, rules of a namespace and taints concern many workloads: each is one cause. All else is a
-    workload's or a budget's own matter.
+    Full nodes, quotas, rules of a namespace and taints concern many workloads: each is one cause. Every other cause is
+    about one workload or budget.
     """
     namespace = namespace_of(row.subject)
     match row.cause:
@@ -43,13 +43,13 @@ def key_of_cause(row: HarmRow) -> Key:
             return row.cause, *row.about
         case "one-node" | "one-zone":
             return "one-place", row.subject
-        case "volume" if row.probe == "restart":  # of the old pod and the new one
+        case "volume" if row.probe == "restart":  # of the old and the new pod
             return row.cause, "rollout", row.subject
     return row.cause, row.subject
 
 
 def identifier(key: Key) -> str:
-    """`demands-all-1f2e3d4c`: the cause, and a digest of all that tells it from others of that kind."""
+    """`demands-all-1f2e3d4c`: the cause, and a digest of everything that distinguishes it from others of its kind."""
     return f"{key[0]}-{sha256(chr(0).join(key).encode()).hexdigest()[:8]}"
 
 
@@ -110,7 +110,7 @@ def _some(what_ifs: Iterable[tuple[ProbeName, str]]) -> Iterable[ShownByRow]:
 
 
 class Extent(msgspec.Struct):
-    """How far a finding reaches: all what-ifs that show it and all subjects, where its row names some."""
+    """The extent of a finding: all what-ifs that show it and all subjects, even if its row names only some."""
 
     level: AuditLevel = "low"
     what_ifs: dict[tuple[ProbeName, str], None] = {}
@@ -118,7 +118,7 @@ class Extent(msgspec.Struct):
 
 
 def extents(played: Iterable[tuple[AuditScenario, AuditOutcome]]) -> Mapping[str, Extent]:
-    """How far each finding reaches, by its identifier."""
+    """The extent of each finding, by its identifier."""
     found: dict[str, Extent] = {}
     for scenario, outcome in played:
         for row in outcome.harms:
@@ -130,7 +130,7 @@ def extents(played: Iterable[tuple[AuditScenario, AuditOutcome]]) -> Mapping[str
 
 
 def worse_than(before: Extent | None, now: Extent, finding: AuditFindingRow) -> Brought | None:
-    """The finding, if it was not there, or is worse now: its level is higher, or it reaches further."""
+    """The finding, if it is new, or worse now: its level or its extent is larger."""
     if before is None:
         return Brought(finding)
     brought = Brought(

@@ -1,7 +1,7 @@
-"""The smallest change with which a finding is gone: each candidate is made, settles, and the what-ifs are played again.
+"""The smallest change that removes a finding: each candidate is applied, settles, and the what-ifs are played again.
 
-Candidates come from `drain` (its remedies) and from `advise`, asked at the end of the what-if about the pod that
-stays pending; and from a few rules about what neither of them looks at: strategies, budgets, priorities.
+Candidates come from `drain` (its remedies), from `advise` about the pod that stays pending at the end of the what-if,
+and from a few rules about what those two ignore: strategies, budgets, priorities.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from kwhatif.report.advise import AdviceKind, AdvisedChangeRow
 from kwhatif.report.audit import AuditFindingRow, AuditFixRow, HarmRow
 from kwhatif.report.inputs import SourceRow
 
-#: So many candidates are tried for a finding, and so many of its what-ifs are played again with each.
+#: The most candidates for a finding, and the most of its what-ifs that are played again with each of them.
 _MOST_TRIED, _MOST_AGAIN = 6, 12
-#: What-ifs that took longer than this together, in seconds of processor time, are not played again with each candidate.
-#: `--explain` knows no such limit.
+#: The longest time of a finding's what-ifs together, in seconds of processor time: slower ones are not played again for
+#: each candidate. `--explain` has no such limit.
 MOST_SECONDS = 5.0
-#: Advice that is no lasting change of the cluster, or takes from others.
+#: Advice that is not a lasting change of the cluster, or takes from others.
 _PASSING: frozenset[AdviceKind] = frozenset(
     {
         "delete-pod",
@@ -58,7 +58,7 @@ _PASSING: frozenset[AdviceKind] = frozenset(
         "label-node",
     }
 )
-#: Harm by growth: more nodes are needed, whatever the pods.
+#: Harm by growth: more nodes are needed, whatever the pods are.
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
 
 
@@ -76,7 +76,7 @@ class Candidate(NamedTuple):
 
 
 class Fixes:
-    """Finds a fix for one finding after another."""
+    """Finds a fix for one finding at a time."""
 
     def __init__(
         self,
@@ -92,8 +92,8 @@ class Fixes:
             player: plays the what-ifs without a fix.
             scenarios: all what-ifs.
             goes_on: whether there is still time.
-            took: how long scenarios took, by name, in seconds of processor time.
-            most: how long those may have taken together that are played again with a candidate.
+            took: the processor time of scenarios, in seconds, by name.
+            most: the longest time of what-ifs together that are played again with a candidate.
         """
         self._player = player
         self._scenarios = {(each.probe, each.about): each for each in scenarios}
@@ -121,7 +121,7 @@ class Fixes:
         return replace(finding, tried=tried)
 
     def _row(self, candidate: Candidate, finding: AuditFindingRow) -> AuditFixRow:
-        """The candidate, and on how many of the finding's what-ifs it was proven."""
+        """The candidate, and the number of the finding's what-ifs on which it was proven."""
         now = any(each.probe == NOW.probe for each in finding.shown_by)
         return AuditFixRow(
             edits=tuple(edit.text for edit in candidate.edits),
@@ -132,7 +132,7 @@ class Fixes:
     # --- proof ---------------------------------------------------------------------------------------
 
     def _helps(self, candidate: Candidate, finding: AuditFindingRow) -> bool:
-        """Whether the finding is gone once the edits are made, and nothing as bad is there instead."""
+        """Whether the finding is gone once the edits are made, without an equally bad one instead."""
         mended = AuditPlayer(self._player.session, self._player.parameters, candidate.edits)
         mended.is_awaited = self._goes_on
         try:
@@ -152,7 +152,7 @@ class Fixes:
         return True
 
     def _again(self, finding: AuditFindingRow) -> Iterator[AuditScenario]:
-        """The what-ifs that show it, the worst first; of many, some of each kind; none beyond the time there is."""
+        """The what-ifs that show it, the worst first; if there are many, some of each kind, as far as there is time."""
         worst = self._scenarios.get((finding.worst.probe, finding.worst.scenario))
         shown = [[self._scenarios.get((each.probe, name)) for name in each.names] for each in finding.shown_by]
         mixed = [scenario for row in zip_longest(*shown) for scenario in row]
@@ -169,7 +169,7 @@ class Fixes:
 
     @cached_property
     def _before(self) -> frozenset[Key]:
-        """The causes by which pods are pending already."""
+        """The causes why pods are already pending."""
         return frozenset(map(key_of_cause, self._player.play(NOW).harms))
 
     # --- candidates ----------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class Fixes:
                     yield Candidate((), row.remedy) if is_flag else Candidate((edit_of(row.remedy),))
 
     def _slower_rollout(self, worst: HarmRow) -> Iterator[Candidate]:
-        """One pod goes before the next one comes."""
+        """One pod is deleted before the next one is created."""
         kind, _, key = worst.subject.partition(" ")
         workload = self._cluster.get(Deployment, key) if kind == "Deployment" else None
         if workload is None:
@@ -223,7 +223,7 @@ class Fixes:
                 yield from self._untainted(worst)
 
     def _apart(self, kind: str, key: str, worst: HarmRow) -> Iterator[Candidate]:
-        """Its pods on other nodes, or in other zones: by a restart, or by a constraint."""
+        """Its pods on other nodes, or in other zones: after a restart, or by a constraint."""
         if kind == "PodDisruptionBudget":
             pods = pods_selected_by(key, self._cluster)
             kind, key = _split(self._player.base.engine.tally.root(pods[0])) if pods else ("", "")
@@ -267,7 +267,7 @@ class Fixes:
         yield Candidate((set_fields(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
 
     def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
-        """As much more as the refused pods ask for."""
+        """A quota that is larger by the requests of the refused pods."""
         exceeded = exceeded_in(worst.said)
         if exceeded is None:
             return
@@ -297,7 +297,7 @@ class Fixes:
             yield Candidate((edit_of(f"taint {pod.spec.node_name} {key}:{effect}-"),))
 
     def _more_nodes(self, scenario: AuditScenario | None, worst: HarmRow) -> Iterator[Candidate]:
-        """Nodes like the one that is lost, or like the one of another pod of the workload."""
+        """Copies of the lost node, or of the node of another pod of the workload."""
         like = scenario.nodes[0] if scenario is not None and scenario.nodes else self._node_of(worst.subject)
         if like:
             for count in (1, 2, 3):
@@ -310,7 +310,7 @@ class Fixes:
     # --- advice --------------------------------------------------------------------------------------
 
     def _advised(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
-        """What `advise` says about the pod that stays pending, at the end of the what-if."""
+        """What `advise` says about the pod that stays pending at the end of the what-if."""
         played = self._player.played(scenario)
         pod = played.engine.world.state.cluster.get(Pod, worst.example)
         if pod is None or pod.spec.node_name:
@@ -326,7 +326,7 @@ class Fixes:
                     yield Candidate(edits)
 
     def _edits(self, changes: Sequence[AdvisedChangeRow], worst: HarmRow, scenario: AuditScenario) -> tuple[Edit, ...]:
-        """The changes as edits; none where one of them is not a lasting change."""
+        """The changes as edits; none if one of them is not a lasting change."""
         found: list[Edit] = []
         for change in changes:
             if change.kind in _PASSING:
@@ -348,7 +348,7 @@ class Fixes:
         return tuple(found)
 
     def _patched(self, change: AdvisedChangeRow, worst: HarmRow) -> Edit | None:
-        """The patch as `set`, of the workload; None for a pod, whose fields nobody can change."""
+        """The patch as a `set` of the workload; None for a pod, whose fields cannot be changed."""
         kind, key = _split(change.object or "")
         if kind == "ReplicaSet" and worst.subject.startswith("Deployment "):
             kind, key = _split(worst.subject)
@@ -364,7 +364,7 @@ class Fixes:
 
 
 def _is_as_bad(harms: Sequence[HarmRow], finding: AuditFindingRow) -> bool:
-    """Whether another cause does the same to the same workload now."""
+    """Whether another cause now has the same effect on the same workload."""
     return any(row.harm == finding.worst.harm and row.subject == finding.worst.subject for row in harms)
 
 

@@ -1,4 +1,4 @@
-"""What is worse at the end of a played what-if than without it, as rows: of each workload and cause one."""
+"""What is worse at the end of a what-if than without it, as rows: one for each workload and cause."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STAYS: Mapping[str, AuditCause] = {
 
 
 def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
-    """Everything that is worse, whatever happened."""
+    """Everything that is worse, whatever the what-if was."""
     found = _Found(played, scenario, stage)
     pending = [*found.pending(), *found.unattached()]
     yield from pending
@@ -67,12 +67,12 @@ def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[
 
 
 class PlayedProbe:
-    """A kind of what-if that is played: all that they have in common."""
+    """The common part of all what-ifs of a kind that are simulated."""
 
     name: ProbeName
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """What is wrong at the end, and what is to be said about the answer."""
+        """What is wrong at the end, and caveats."""
         played = stage.played(scenario)
         cut = played.engine.parameters.horizon if played.is_cut else None
         for row in self.found(played, scenario, stage):
@@ -83,7 +83,7 @@ class PlayedProbe:
         played.engine.end()
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
-        """What is wrong at the end: all that is worse, unless the probe looks for something else."""
+        """What is wrong at the end: everything that is worse, unless the probe looks for something else."""
         return harms_of(played, scenario, stage)
 
 
@@ -129,7 +129,7 @@ class _Found:
 
     def _cause(self, row: PendingRow) -> PendingCause:
         info = self._state.pending.get(row.pod)
-        if info is None:  # not made: all nodes together have no room
+        if info is None:  # not created: all nodes together have no room
             return PendingCause("room")
         known, place = self._stage.causes, (who(row), row.message, self._scenario.nodes)
         if place not in known:
@@ -138,13 +138,13 @@ class _Found:
         return known[place]
 
     def _may_get_a_node(self, pod: Pod, cause: PendingCause) -> bool:
-        """Whether an autoscaler runs that may add a node for it: what keeps it must be such that a node helps."""
+        """Whether an autoscaler runs that may add a node for it: only for causes where a node helps."""
         if cause.kind not in ("room", "anti-affinity", "ports"):
             return False
         return any(not caveat.objections for caveat in nodes_not_added(self._state.cluster, [pod]))
 
     def unattached(self) -> Iterator[HarmRow]:
-        """Pods whose volume another node has, by workload."""
+        """Pods whose volume is bound to another node, by workload."""
         without = self._ending.without
         anyway = set() if without is None else without.kubelets.attachments.waiting.keys()
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -210,7 +210,7 @@ class _Found:
     # --- workloads that are lost ---------------------------------------------------------------------
 
     def lost(self, pending: Mapping[str, HarmRow]) -> Iterator[HarmRow]:
-        """Workloads of which no pod is ready: for good, or if it has several pods, for a while.
+        """Workloads without a ready pod: for good, or, if they have several pods, for a while.
 
         `pending`: by workload, why its pods find no node.
         """
@@ -235,7 +235,7 @@ class _Found:
         )
 
     def _why_not_back(self, workload: str) -> AuditCause | None:
-        """Of a workload without a ready pod at the end, none of which is pending; None where other rows say it."""
+        """About a workload without a ready pod at the end, none of which is pending; None if other rows say it."""
         if workload.startswith("Pod "):
             return None
         causes = {row.cause for row in self._played.blocked if self._root(row.pod) == workload}
@@ -244,7 +244,7 @@ class _Found:
         return next((cause for known, cause in _STAYS.items() if known in causes), None)
 
     def left_behind(self, lost: Collection[str]) -> Iterator[HarmRow]:
-        """Pods that are not evicted, or not replaced; not those of workloads that are `lost` anyhow."""
+        """Pods that are not evicted, or not replaced; not those of workloads that are `lost` anyway."""
         rows: dict[tuple[str, AuditHarm, AuditCause], list[BlockedRow]] = {}
         for row in self._played.blocked:
             found = self._kind_of(row)
@@ -269,7 +269,7 @@ class _Found:
                     yield self._bare(key)
 
     def _kind_of(self, row: BlockedRow) -> tuple[str, AuditHarm, AuditCause] | None:
-        """Whom a blocked pod harms, how and why; None where another row says it."""
+        """The workload that a blocked pod harms, how and why; None if another row says it."""
         if isinstance(self._played, Lost):
             if row.cause == "bare":
                 return f"Pod {row.pod}", "no-way-back", "bare"
@@ -284,7 +284,7 @@ class _Found:
         return subject, "drain-blocked", cause
 
     def _is_still_due(self, key: str) -> bool:
-        """Whether the pod is evicted later than is simulated: of a large zone node after node is tainted."""
+        """Whether the pod is evicted after the simulated time: in a large zone nodes are tainted one at a time."""
         pod = self._state.cluster.all(Pod)[key]
         node = self._state.cluster.get(Node, pod.spec.node_name)
         return self._engine.is_over_horizon and node is not None and not stays_for_ever(pod, node)
@@ -294,7 +294,7 @@ class _Found:
         return self._row("no-way-back", "bare", subject, pods=1, of=1, priority=self._priority(subject), example=key)
 
     def broken(self) -> Iterator[HarmRow]:
-        """Budgets that fall short of more pods than one eviction would take, though they allowed some."""
+        """Budgets that lack more pods than one eviction would take, although they allowed some."""
         before, base = self._engine.tally.budgets_before, self._stage.cluster
         for key, count in self._ending.overruns.items():
             if before.get(key, 0) > 0:
@@ -362,7 +362,7 @@ def evicted_by(played: Played, scenario: AuditScenario, stage: Stage) -> Iterato
 
 
 def refusal_cause(message: str) -> tuple[AuditCause, tuple[str, ...]]:
-    """Which part of the API server refuses a pod, and about what."""
+    """The part of the API server that refuses a pod, and the subject."""
     exceeded = exceeded_in(message)
     if exceeded is not None:
         return "quota", (exceeded.quota,)

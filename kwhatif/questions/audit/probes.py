@@ -45,7 +45,7 @@ class Probe(Protocol):
         """What is asked; `namespace`: only about workloads there, "" for all."""
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """What is wrong, and what is to be said about the answer."""
+        """What is wrong, and caveats about the answer."""
 
     def command(self, scenario: AuditScenario) -> str:
         """The command that shows it."""
@@ -102,16 +102,16 @@ class Zone(PlayedProbe):
         return f"kwhatif outage {shlex.quote(f'{ZONE}={scenario.about}')}"
 
 
-# --- what somebody does to a workload ------------------------------------------------------------------------------
+# --- changes of a workload -------------------------------------------------------------------------------------------
 
 
 class _Edited(PlayedProbe):
-    """A workload is changed: what becomes of its own pods is one harm, what becomes of others another."""
+    """A workload is changed: effects on its own pods are one harm, effects on others another."""
 
     harm: AuditHarm
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
-        """What is worse at the end; pods of the workload itself that do not come are what it is about."""
+        """What is worse at the end; the pods of the workload itself that get no node are the subject."""
         for row in super().found(played, scenario, stage):
             is_own = row.subject == scenario.about and row.cause != "loop"
             yield replace(row, harm=self.harm) if is_own else row
@@ -151,7 +151,7 @@ def _rolls(workload: object) -> bool:
 
 
 class Replica(_Edited):
-    """Each workload that no autoscaler scales gets one more pod."""
+    """Each workload without an autoscaler gets one more pod."""
 
     name: ProbeName = "replica"
     harm: AuditHarm = "no-growth"
@@ -170,13 +170,13 @@ class Replica(_Edited):
 
 
 class Peak(_Edited):
-    """Each workload has as many pods as its HorizontalPodAutoscaler may give it."""
+    """Each workload gets as many pods as its HorizontalPodAutoscaler allows."""
 
     name: ProbeName = "peak"
     harm: AuditHarm = "peak-out-of-reach"
 
     def scenarios(self, session: Session, namespace: str) -> Asked:
-        """The maximum of each autoscaler, if it is not there yet."""
+        """The maximum of each autoscaler, if it is not reached yet."""
         cluster = session.with_owners().cluster
         most: dict[str, int] = {}
         for scaler in cluster.all(HorizontalPodAutoscaler).values():
@@ -193,18 +193,18 @@ class Peak(_Edited):
         return Asked(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
 
 
-#: So many more pods come for each node, and so many at most.
+#: The number of new pods per node, and in total.
 _MORE, _MOST_MORE = 2, 60
 
 
 class Arrival(PlayedProbe):
-    """More pods of each priority class come than there is room for: whom do they evict?"""
+    """More pods of each priority class are created than there is room for: which pods do they evict?"""
 
     name: ProbeName = "arrival"
 
     def scenarios(self, session: Session, namespace: str) -> Asked:
-        """Of each class that may evict, the workload whose pods ask for the most is scaled up."""
-        del namespace  # whoever comes may evict pods of any namespace
+        """For each class that may evict, scale up the workload whose pods request the most."""
+        del namespace  # new pods may evict pods of any namespace
         session = session.with_owners()
         cluster = session.cluster
         lowest = min((info.priority for info in session.state.pods.values()), default=0)
@@ -236,7 +236,7 @@ class Arrival(PlayedProbe):
 
 
 def _largest_by_class(cluster: Cluster) -> Mapping[str, tuple[tuple[int, int], str, int]]:
-    """By class, the workload whose pods ask for the most cpu and memory, and how many it has."""
+    """By class, the workload whose pods request the most cpu and memory, and its number of pods."""
     found: dict[str, tuple[tuple[int, int], str, int]] = {}
     for name, workload in _workloads(cluster, "", SCALABLE):
         template = workload.spec.template
@@ -265,12 +265,12 @@ def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Itera
                 yield f"{kind.__name__} {key_of(workload)}", workload
 
 
-#: In the order in which they are asked: what is cheap and certain first.
+#: In the order in which they are asked: cheap and certain ones first.
 _ALL: tuple[Probe, ...] = (
     Pending(),
     Budgets(),
     Outage(),
-    Zone(),  # what takes longest does not come last, when all other processes are idle
+    Zone(),  # the slowest ones do not come last, when all other processes are idle
     Drain(),
     Restart(),
     Peak(),
@@ -288,7 +288,7 @@ OF_CHANGES: tuple[ProbeName, ...] = ("pending", "budgets", "outage", "drain", "r
 
 
 class AuditPlayer(Stage):
-    """Plays each scenario as its probe says."""
+    """Plays each scenario with its probe."""
 
     def _outcome(self, scenario: AuditScenario) -> AuditOutcome:
         start = time.process_time()
@@ -298,7 +298,7 @@ class AuditPlayer(Stage):
         return AuditOutcome(scenario.name, harms, caveats, round(time.process_time() - start, 3))
 
     def story(self, scenario: AuditScenario) -> Story | None:
-        """What happens in the scenario; None where nothing is played for it."""
+        """The edit of the scenario; None if nothing is simulated for it."""
         if not isinstance(PROBES[scenario.probe], PlayedProbe):
             return None
         played = self.played(scenario)

@@ -1,4 +1,4 @@
-"""What is worse than what: an order that can be read, not a score.
+"""The order of findings: by criteria that can be explained, not by a score.
 
 First the level, then in turn: what happens (`ORDER`), whether it concerns system-critical pods, the highest priority of
 the pods that it concerns, how soon it may happen (`SOON`), how many pods, and for how long. At last the identifier.
@@ -12,7 +12,7 @@ from math import inf
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.report.audit import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName
 
-#: What happens, the worst first, and the level that it has.
+#: What happens, the worst first, and its level.
 ORDER: Mapping[AuditHarm, AuditLevel] = {
     "service-lost": "high",
     "data-blocked": "high",
@@ -30,7 +30,7 @@ ORDER: Mapping[AuditHarm, AuditLevel] = {
     "requests-far": "low",
 }
 LEVELS: Sequence[AuditLevel] = ("high", "medium", "low")
-#: What shows it: what is so now, then what happens most often.
+#: What shows it: first what is already true, then what happens most often.
 SOON: Sequence[ProbeName] = (
     "pending",
     "outage",
@@ -52,9 +52,9 @@ _CRITICAL = SYSTEM_PRIORITY_CLASSES["system-cluster-critical"]
 def level_of(row: HarmRow) -> AuditLevel:
     """The level of one harm.
 
-    Pods of negative priority are there to make way, and what only follows from a gap in the input need not be so: any
-    API server writes into pods for how long they tolerate the loss of their node. A zone is lost less often than a
-    node, and what an autoscaler may still mend is not certain: both are medium at most, unless a service is lost.
+    Pods of negative priority are meant to be evicted, and harms that follow from a gap in the input are not certain:
+    API servers write into pods for how long they tolerate the loss of their node. A zone is lost less often than a
+    node, and an autoscaler may still help: both are medium at most, unless a service is lost.
     """
     level = ORDER[row.harm]
     if row.priority < 0 or row.cause == "toleration-unknown":
@@ -65,7 +65,7 @@ def level_of(row: HarmRow) -> AuditLevel:
 
 
 def rank(row: HarmRow) -> tuple[float, ...]:
-    """The worst is the least."""
+    """Sort key: the worst harm is the smallest."""
     return (
         LEVELS.index(level_of(row)),
         _HARMS.index(row.harm),

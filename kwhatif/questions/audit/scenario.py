@@ -25,14 +25,14 @@ from kwhatif.report.audit import HarmRow, ProbeName
 
 
 class AuditScenario(msgspec.Struct, frozen=True):
-    """One what-if: nodes that fail or are drained, or an edit that somebody makes."""
+    """One what-if: nodes that fail or are drained, or an edit."""
 
     probe: ProbeName
-    #: The node, zone, workload, budget or class that it is about.
+    #: The node, zone, workload, budget or class in question.
     about: str
     nodes: tuple[str, ...] = ()
     edit: str = ""
-    #: What the probe knows of it besides.
+    #: Further data of the probe.
     count: int = 0
 
     @property
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
 
 class AuditOutcome(msgspec.Struct, frozen=True):
-    """What a scenario of that name does; playing it took so many seconds of processor time."""
+    """The effect of the scenario with that name, and the seconds of processor time that it took."""
 
     name: str
     harms: tuple[HarmRow, ...] = ()
@@ -61,7 +61,7 @@ class Performed(Played):
     """A simulation in which an edit is made, if any."""
 
     def __init__(self, base: SettledCluster, edit: Edit | None) -> None:
-        """`edit`: None: nothing is done, and all that is wrong counts."""
+        """`edit`: None: nothing is done, and everything that is wrong counts."""
         super().__init__(base)
         self._edit = edit
         if edit is not None:
@@ -80,7 +80,7 @@ def edit_of(text: str) -> Edit:
 
 
 class Stage(Player[AuditScenario, AuditOutcome]):
-    """What the probes see of the player: the settled cluster, and what is remembered of it."""
+    """What the probes see of the player: the settled cluster, and results that are kept."""
 
     #: Which what-ifs are asked changes no outcome.
     question = "audit"

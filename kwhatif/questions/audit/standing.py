@@ -25,7 +25,7 @@ from kwhatif.simulation.pods import unbound
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 
-#: Nothing is done.
+#: An edit that does nothing.
 NOW = AuditScenario("pending", "now")
 
 
@@ -40,7 +40,7 @@ class Pending(PlayedProbe):
         return Asked([NOW])
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
-        """What stays pending, or refused, if nothing happens; gated pods wait because they are meant to."""
+        """What stays pending, or refused, if nothing happens; gated pods are meant to wait."""
         return (row for row in super().found(played, scenario, stage) if row.cause != "gates")
 
     def command(self, scenario: AuditScenario) -> str:
@@ -63,7 +63,7 @@ class Upgrade:
         return Asked([AuditScenario("upgrade", f"1.{following}", count=following)])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """The workloads whose pods would get no node any more, or evict more."""
+        """The workloads whose pods would lose their node, or evict more pods."""
         session = stage.settled
         other = session.for_release(find_release(scenario.count))
         row = ask_upgrade(session, other).upgrade
@@ -87,7 +87,7 @@ class Upgrade:
 
 # --- pods that cannot come back where they are ---------------------------------------------------------------------
 
-#: Rules about the node alone, and what has changed if one rejects a pod that runs there.
+#: Rules about the node alone, and what has changed if one rejects a pod that already runs there.
 _CHANGED: Mapping[str, AuditCause] = {
     "NodeAffinity": "labels",
     "TaintToleration": "taint",
@@ -99,7 +99,7 @@ _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpent
 
 
 class Returns:
-    """Of each workload the pods that would not be placed again where they run."""
+    """For each workload the pods that would not be placed again where they run."""
 
     name: ProbeName = "return"
 
@@ -109,7 +109,7 @@ class Returns:
         return Asked([AuditScenario("return", namespace or "all namespaces")])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """By workload and cause: how many of its pods could not come back."""
+        """By workload and cause: how many of its pods could not be placed again."""
         engine = stage.base.engine
         state = engine.world.state
         state.prepare()  # forks share what is built here
@@ -179,14 +179,14 @@ def _words(verdict: Verdict) -> str:
 
 # --- requests and usage --------------------------------------------------------------------------------------------
 
-#: A workload uses less than this share of what it asks for, or more than that.
+#: A workload that uses less than this share of its requests, or more than that one.
 _LITTLE, _MUCH = 0.2, 1.5
-#: What is asked for in vain, or used without being asked for, and is worth a line: nano-units of a core, and of a byte.
+#: The smallest difference between requests and use that is worth a line: nano-units of a core, and of a byte.
 _WORTH = {CPU: 10**9, MEMORY: 2**30 * 10**9}
 
 
 class Usage:
-    """Requests that are far from what runs."""
+    """Requests that are far from the real use."""
 
     name: ProbeName = "usage"
 
@@ -197,7 +197,7 @@ class Usage:
         return Asked([AuditScenario("usage", namespace or "all namespaces")])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
-        """Workloads that use much less than they ask for, or much more."""
+        """Workloads that use much less than they request, or much more."""
         engine = stage.base.engine
         metrics = stage.session.cluster.all(PodMetrics)
         sums: dict[str, dict[str, list[int]]] = {}

@@ -1,7 +1,7 @@
-"""The proof of a consolidation: the nodes are drained in a simulation, one step after the other, as the plan says.
+"""The proof of a consolidation: the nodes are drained in a simulation, step by step, as the plan says.
 
-An autoscaler places pods by rules of its own, and the scheduler by others, with scores; budgets, rollouts and new pods
-take time. So what comes of a drain is found out by one.
+The autoscaler has its own rules for placing pods, without the scheduler's scores; budgets, rollouts and new pods take
+time. So the effect of a drain is found by simulating it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from kwhatif.state.state import State
 def rounds_of(
     state: State, profiles: Mapping[str, Profile], scaling: Scaling, most: int
 ) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
-    """What is added until nothing more is, in so many rounds at most, and what is to be said about it.
+    """The rounds until nothing more is added, up to a limit, and caveats about them.
 
     A last round that only repeats what is refused is left out. The state stays as it is.
     """
@@ -60,7 +60,7 @@ def _refused(rounds: Iterable[ScalingRound]) -> set[str]:
 
 
 def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
-    """The pods that wait for a node, and of which no round says why."""
+    """The pods that wait for a node, and for which no round gives a reason."""
     explained = _refused(rounds) | {row.pod for found in rounds for row in found.ignored}
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
 

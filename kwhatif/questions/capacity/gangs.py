@@ -1,4 +1,4 @@
-"""`Gangs`: more groups like one of the cluster or of the manifests, placed one after another, each as a whole."""
+"""`Gangs`: more groups like one of the cluster or of the manifests, placed one at a time, each as a whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TriedGang(NamedTuple):
     """One more group was tried."""
 
     result: GroupResult
-    #: What became of it, under the name of the group that it is like.
+    #: Its result, under the name of the group that it is a copy of.
     row: GroupRow
 
 

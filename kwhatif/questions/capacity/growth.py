@@ -1,4 +1,4 @@
-"""`grow`: how many more fit where an autoscaler adds nodes for what finds no room, until its bounds."""
+"""`grow`: how many more pods fit if an autoscaler adds nodes up to its limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.report.capacity import GrownRow
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 
-#: An autoscaler is not asked more often: it has added nodes so often for what the scheduler does not place.
+#: The autoscaler is asked at most this many times, if the scheduler does not use its nodes.
 _MOST_ROUNDS = 100
 
 

@@ -55,7 +55,7 @@ def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> I
 
 
 def _as_asked(pod: Pod) -> Pod:
-    """A pod of the cluster as somebody might ask for it again: what admission has computed of it, it computes again.
+    """A pod of the cluster as a user would create it again: admission computes its fields again.
 
     It has images, whether or not the input has them.
     """

@@ -50,7 +50,7 @@ class Causes:
         Args:
             ask: asks the first cluster with some of the changes.
             units: of each change what it belongs to, from the largest unit down: its kind, its object.
-            most: so many sets are asked about for one cause.
+            most: the largest number of sets that are asked about for one cause.
         """
         self._ask = ask
         self._units = units
@@ -283,7 +283,7 @@ def ask_compare(
         before: the first cluster.
         after: the second one.
         questions: by what they are called.
-        most: so many sets of changes are asked about for each answer that differs; 0: no cause is looked for.
+        most: the largest number of sets of changes to ask about for each answer that differs; 0: look for no cause.
         configured: whether the two have different scheduler configurations.
         progress: is called with how many answers are explained, of how many.
     """

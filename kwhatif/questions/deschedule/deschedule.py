@@ -216,7 +216,7 @@ def _use(state: State, name: str) -> dict[str, float]:
     return {name: round(used[name] / there[name] * 100, 1) for name in _SHOWN if there[name]}
 
 
-# --- what is to be said about it ---------------------------------------------------------------------------------
+# --- caveats and notes ----------------------------------------------------------------------------------------------
 
 
 def _low(policy: RunnablePolicy) -> Iterable[LowNodeUtilizationArgs]:

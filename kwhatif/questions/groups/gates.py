@@ -17,10 +17,10 @@ from kwhatif.scheduler.release import find_release
 
 
 def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, Sequence[Applied]]:
-    """The session and the objects for a question about groups; as they are where it is none.
+    """The session and the objects for a question about groups; unchanged for other questions.
 
-    A PodGroup can only be applied where the gate is on: that is taken to be so, unless somebody has turned it off. Pods
-    and groups that bear a UID were read from an API server, which has admitted them: they are taken as they stand.
+    A PodGroup can only be applied where the gate is on: this is assumed, unless it was turned off explicitly. Pods and
+    groups that bear a UID were read from an API server, which has admitted them: they are not changed.
     """
     session = with_gate(session, [each.object for each in applied])
     if has_groups(session.cluster):

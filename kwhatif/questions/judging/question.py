@@ -70,11 +70,11 @@ class Answer(msgspec.Struct, kw_only=True):
     alone: bool
     #: By the order of the manifests; nothing where each pod is judged alone.
     judged: list[JudgedWorkload]
-    #: About pods that are no workload's.
+    #: About pods without a workload.
     others: list[Decision]
     #: About pods that were pending already, and came first.
     earlier: list[Decision]
-    #: Like `judged`, once all have reacted to the evictions; nothing where that was not asked, or is no other question.
+    #: Like `judged`, after all reactions to the evictions; empty if that was not asked, or would be the same.
     reacted: list[JudgedWorkload]
     caveats: dict[Caveat, None]
     problems: list[ProblemRow]

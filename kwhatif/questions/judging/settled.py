@@ -93,7 +93,7 @@ class Attempts(Described):
         if pod.spec.node_name or is_terminal(pod):
             return self._eviction(uid) or self._placed.get(uid)
         if self._engine.cycle is not None and uid in self._evicted:
-            return self._evicted[uid][0]  # and for ever so
+            return self._evicted[uid][0]  # and so on without end
         return self._pending(explained, PodInfo(pod))
 
     def _eviction(self, uid: str) -> Decision | None:
@@ -222,7 +222,7 @@ class SettledRun:
         # Objects have no resourceVersion, and an update that brings no other one is passed over
         # (eventhandlers.go, updatePodInSchedulingQueue): members are tried again as if they had not been nominated.
         scheduler.forgets_nominations = True
-        # Evictions run beside the loop (executor.go, prepareCandidateAsync), which has begun its next attempt by then.
+        # Evictions run beside the loop (executor.go, prepareCandidateAsync), which has already begun its next attempt.
         scheduler.preempts_after = 1
         # Members of groups always go to the first of the best in the heap (schedule_one.go, selectHost); the pods
         # beside them do so, too, as one loop places both.

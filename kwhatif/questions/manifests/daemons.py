@@ -46,7 +46,7 @@ class _Daemon:
     def __init__(self, pod: Pod, nodes: set[str]) -> None:
         #: A pod of its newest revision, and the nodes that have one.
         self.pod, self.nodes = pod, nodes
-        #: So many of the first names for its pods are in use.
+        #: This number of the first names for its pods is in use.
         self.names = 0
 
 

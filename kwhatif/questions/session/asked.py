@@ -15,7 +15,7 @@ from kwhatif.kube.model.pod import Pod
 
 
 class Subject(NamedTuple):
-    """An object that would be created or changed: what it belongs to, and the pods that hang on it."""
+    """An object that would be created or changed: its kind and group, and the pods that it would create."""
 
     #: Such as `Deployment shop/web`.
     name: str

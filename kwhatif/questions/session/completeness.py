@@ -1,7 +1,7 @@
 """What a dump lacks: kinds of which it holds nothing, and objects that others refer to.
 
-`snapshot info` lists all of it (`gaps`). A report says what matters to its decisions (`lacking_for`): whoever writes a
-small cluster by hand writes what the question needs.
+`snapshot info` lists all of it (`gaps`). A report says what matters to its decisions (`lacking_for`): a small cluster
+that was written by hand has what the question needs.
 """
 
 from __future__ import annotations

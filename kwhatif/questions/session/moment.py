@@ -13,7 +13,7 @@ from kwhatif.questions.session.session import Session
 
 
 def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:
-    """The moment that ages count to, RFC 3339, and what is to be said about it.
+    """The moment that ages count to, RFC 3339, and caveats about it.
 
     Args:
         session: the cluster.

@@ -34,7 +34,7 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
         return (NodeAutoscaling(self.autoscaler, profiles, self.at, self.startup),)
 
     def played(self, view: View) -> tuple[AutoscaleRow, tuple[Caveat, ...]]:
-        """What it has added in a simulation, and what is to be said about that."""
+        """What it has added in a simulation, and caveats about that."""
         from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
 
         known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
@@ -45,5 +45,5 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_new_nodes(self) -> tuple[Caveat, ...]:
-        """What is to be said where nodes come."""
+        """Caveats if nodes are added."""
         return CloudCapacityUnknown(), NodeStartupAssumed(seconds=self.startup)

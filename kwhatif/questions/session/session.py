@@ -162,7 +162,7 @@ class Session:
         self.namespace = namespace
         #: Where extenders are called: what pods and nodes were read from.
         self.originals = originals
-        #: What is to be said about how the cluster was read.
+        #: Caveats about how the cluster was read.
         self.caveats: tuple[Caveat, ...] = tuple(
             each for each in caveats if not isinstance(each, AutoscalerObjectsNotModelled)
         )
@@ -172,7 +172,7 @@ class Session:
         self.inferred: tuple[Caveat, ...] = ()
         #: This session with them, once that was asked for; itself, if it has them already.
         self._with_owners: Session | None = None
-        #: The attempts that questions make, where somebody wants to know when to ask again.
+        #: The attempts of questions, if the caller wants to know when to ask again.
         self.tried: Tried | None = None
         #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
         self.age = age
@@ -240,7 +240,7 @@ class Session:
     def after_edits(
         self, state: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
     ) -> Session:
-        """The session after edits: another snapshot, and all that is to be said about it."""
+        """The session after edits: another snapshot, and all caveats about it."""
         other = copy(self)
         other.state = state
         other._with_owners = other if self._with_owners is self else None

@@ -83,10 +83,10 @@ class Player(ABC, Generic[S, Outcome]):
 
     @abstractmethod
     def _outcome(self, scenario: S) -> Outcome:
-        """The outcome, while nobody else plays."""
+        """The outcome, if no other process plays."""
 
     def caveats(self, of_scenarios: Iterable[Caveat]) -> Iterator[Caveat]:
-        """What is to be said about all answers together."""
+        """Caveats about all answers together."""
         scaling = self.session.scaling
         grown = () if scaling is None else (*scaling.caveats, *scaling.of_new_nodes)
         return in_one((*self.base.caveats(self.base.engine), *of_scenarios, *grown))

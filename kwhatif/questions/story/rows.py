@@ -214,7 +214,7 @@ def _state(node: Node) -> tuple[object, ...]:
 
 
 def node_state(node: Node) -> tuple[str, ...]:
-    """What is to be said of a node besides that it is ready: "cordoned", "not ready", and its other taints."""
+    """The state of a node other than being ready: "cordoned", "not ready", and its other taints."""
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
     taints = (taint_text(taint) for taint in node.spec.taints if taint.key not in _SAID_ALREADY)
     cordoned = ("cordoned",) if node.spec.unschedulable else ()

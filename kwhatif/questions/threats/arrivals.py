@@ -41,7 +41,7 @@ from kwhatif.state.state import State
 
 #: The steps in which an amount grows: milli-CPU, and bytes.
 _STEPS = {CPU: 1, MEMORY: 1 << 20, EPHEMERAL_STORAGE: 1 << 20}
-#: Of a class, so many amounts are tried for a pod that may go to any node.
+#: The number of amounts that are tried for a pod of a class that may go to any node.
 _MOST_AMOUNTS = 24
 
 

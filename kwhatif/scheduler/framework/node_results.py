@@ -23,7 +23,7 @@ from kwhatif.state.state import State
 
 T = TypeVar("T")
 
-#: So many columns are kept; those asked for longest ago go first. For 5,000 nodes that is a megabyte.
+#: The number of columns that are kept; the least recently used go first. For 5,000 nodes that is a megabyte.
 _KEPT = 24
 
 

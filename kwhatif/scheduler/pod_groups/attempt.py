@@ -156,7 +156,7 @@ class _Assigned:
         return node
 
     def _fits(self, name: str) -> bool:
-        """Whether the members on the node fit there, one after another."""
+        """Whether the members on the node fit there, one at a time."""
         members = self._on.get(name)
         if not members:
             return True

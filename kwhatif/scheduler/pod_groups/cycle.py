@@ -1,7 +1,7 @@
 """`attempt_group`: one scheduling cycle of a group (`pkg/scheduler/schedule_one_podgroup.go`, 1.37).
 
-Members are tried one after another, each on what those before it leave; nothing is tried in another order. A group with
-a topology constraint is tried so on each of its placements.
+Members are tried one at a time, each on what those before it leave; no other order is tried. A group with a topology
+constraint is tried so on each of its placements.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kwhatif.state.state import State
 NO_PLACEMENTS = "no feasible placements found"
 #: Tries a pod on a state.
 Try = Callable[[PodInfo], ScheduleResult]
-#: Makes what tries pods on the state as it goes on, one after another: on the nodes of these names, or on all (None).
+#: Makes what tries pods on the state one at a time: on the nodes of these names, or on all (None).
 Tries = Callable[[State, frozenset[str] | None], Try]
 #: Takes one of several placements that are equally good, named in order.
 Choose = Callable[[Sequence[str]], str]
@@ -167,7 +167,7 @@ def _progress(least: int, scheduled: int, remaining: int) -> GroupStatus | None:
 def _on_nodes(
     cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State, placement: Placement | None = None
 ) -> GroupResult:
-    """Members one after another, as long as enough of them may find a node (`podGroupSchedulingDefaultAlgorithm`)."""
+    """Members one at a time, as long as enough of them may find a node (`podGroupSchedulingDefaultAlgorithm`)."""
     least = group.min_count if cycle.is_gang else 0
     bound = scheduled = bound_members(group, state)
     remaining = len(members)

@@ -108,7 +108,7 @@ class GroupResult(msgspec.Struct, frozen=True):
     tried: Sequence[TriedPlacement] = ()
     #: How many members had a node before.
     bound: int = 0
-    #: Whom it would evict; None: nobody.
+    #: The pods that it would evict; None: none.
     preemption: GroupPreemption | None = None
     #: Whether the group waits for victims of an earlier cycle, or of this one, to be gone.
     waits_for_victims: bool = False

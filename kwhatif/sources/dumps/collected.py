@@ -1,4 +1,4 @@
-"""What a source brought in: objects as they were read, and what is to be said about the reading."""
+"""What a source brought in: objects as they were read, and caveats about the reading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kwhatif.sources.dumps.left_out import (
 
 
 class LoadedCluster(msgspec.Struct, frozen=True):
-    """A cluster as the API server would store it, and what is to be said about how it was read."""
+    """A cluster as the API server would store it, and caveats about how it was read."""
 
     cluster: Cluster
     #: The files that were read, or the context.
@@ -64,7 +64,7 @@ class Collected(msgspec.Struct):
         self.caveats += decoder.bystanders.unreadable
 
     def said_of(self, cluster: Cluster, admission: Iterable[Caveat]) -> list[Caveat]:
-        """All that is to be said about the reading, and about this cluster as it was read and admitted."""
+        """All caveats about the reading, and about this cluster as it was read and admitted."""
         return [
             *self.caveats,
             *unread_caveats(cluster.unread),

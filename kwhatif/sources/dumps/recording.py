@@ -198,7 +198,7 @@ class Recording(NamedTuple):
 
     def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[DecodedBatch]:
         """The objects of the last moment that is not after the one that is asked for."""
-        del collected  # the snapshot says all that is to be said
+        del collected  # the snapshot has all caveats
         try:
             objects = self.objects()
         except InputError as wrong:

@@ -344,7 +344,7 @@ class Cache:
         return [*self.collected.caveats, *self.custom.caveats]
 
     def caveats(self, state: State) -> list[Caveat]:
-        """What is to be said of how a moment was read, as for a cluster that was read then."""
+        """Caveats about how a moment was read, as for a cluster that was read then."""
         completion = PodCompletion(state.cluster)
         budgets = [with_status(each, state.cluster)[1] for each in self._budgets_in_order()]
         for key in self._dependent_pods:

@@ -26,7 +26,7 @@ MAX_EMPTY_PAGES = 100
 
 
 class Bounds:
-    """How far a list may go: a server that never comes to its end must not be followed for ever."""
+    """How far a list may go: a server that never ends a list must not be followed without end."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -144,7 +144,7 @@ def take_in(events: Iterator[lists.ListEvent], intake: Intake, collected: Collec
 
 
 def note_end(end: ListEnded, collected: Collected) -> None:
-    """Keep what is to be said about how a list was read."""
+    """Keep caveats about how a list was read."""
     if end.unread:
         collected.cluster.unread[end.asked.subject] = end.unread
     if end.mixed:

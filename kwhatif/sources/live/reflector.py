@@ -19,7 +19,7 @@ from kwhatif.sources.live.read import server_version
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.live.watches import Watch, WatchBrokenError, WatchEvent, WatchExpiredError
 
-#: So often in a row the server may refuse what it gave before, or a watch of what it lists, before that is the end.
+#: The most times in a row that the server may refuse what it gave before, or a watch of what it lists.
 _MAX_REFUSALS = 5
 #: A watch that ends sooner, and without an event, is not begun again at once.
 _VERY_SHORT = 1.0

@@ -46,7 +46,7 @@ class WatchExpiredError(Exception):
 
 
 class WatchBrokenError(Exception):
-    """The watch came to an end before its time; it can go on from where it was, in `pause` seconds at the earliest."""
+    """The watch ended early; it can go on from where it was, after at least `pause` seconds."""
 
     def __init__(self, reason: str, pause: float = 0.0) -> None:
         super().__init__(reason)

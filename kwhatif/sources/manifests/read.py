@@ -146,7 +146,7 @@ class ServerCheck:
         self._mistyped.clear()
 
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about all objects in the end."""
+        """Caveats about all objects together."""
         yield from self._caveats
         for (version, kind), count in sorted(self._unstable.items()):
             yield VersionNotDefault(kind=kind, version=version, count=count)

@@ -121,7 +121,7 @@ class Unmodelled:
                 self._accounts[f"{namespace}/{account}"] = None
 
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about it."""
+        """Caveats about the object."""
         if self._groups:
             yield GangsNotModelled(groups=self._groups)
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
@@ -258,7 +258,7 @@ class Hooks:
             self._running[hook.phase].append(f"{type(obj).__name__} {name}")
 
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about them."""
+        """Caveats about the hooks."""
         before, after = (tuple(self._running[phase]) for phase in ("before", "after"))
         if before or after or self._left_out:
             yield HelmHooks(before=before, after=after, left_out=tuple(self._left_out))
@@ -285,7 +285,7 @@ class CustomKinds:
             self._others[f"{outline.kind}.{group}"] += 1
 
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about them: one caveat about all that hold no template."""
+        """One caveat about all objects without a template."""
         yield from self._not_built
         for kind, objects in self._with_template.items():
             yield UnjudgedKind(kind=kind, objects=tuple(objects))

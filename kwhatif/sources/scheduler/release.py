@@ -165,7 +165,7 @@ class ReleaseOptions(NamedTuple):
 
 
 class AskedRelease(NamedTuple):
-    """The release that is asked, how its version is known, and what is to be said about that."""
+    """The release that is asked, how its version is known, and caveats about that."""
 
     release: Release
     source: VersionSource

@@ -189,7 +189,7 @@ _NOT_READ = ("is taken for the name of a file, and no file is read here", "give 
 
 @contextmanager
 def texts_only() -> Iterator[None]:
-    """Meanwhile no file is read, nor looked for: who asks gives texts, and need not be trusted with names of files."""
+    """In this context no file is read, nor looked for: the caller gives texts, and must not name files."""
     token = _READS_FILES.set(False)
     try:
         yield

@@ -95,7 +95,7 @@ def scale(sets: Sequence[Sized], new: Sized | None, bounds: Bounds, *, actual: i
     if len(active) < 2:
         latest = active[0] if active else new or next(reversed(sets), None)
         if latest is None or latest.size == bounds.wanted:
-            # QUIRK: the annotation stays as it is, so that this is a scaling event for ever, and nothing is rolled out.
+            # QUIRK: the annotation is not changed, so that this stays a scaling event, and nothing is ever rolled out.
             return ()
         latest.resize(bounds.wanted)
         return (latest,)

@@ -62,7 +62,7 @@ def gone(at: World) -> list[float]:
 
 CASES: dict[str, tuple[tuple[Toleration, ...], DeviceTaintRule, float | None]] = {
     "not tolerated": ((), evicting(), 0),
-    "tolerated for ever": ((toleration(),), evicting(), None),
+    "tolerated forever": ((toleration(),), evicting(), None),
     "for a time": ((toleration(30),), evicting(), 30),
     "its clock starts with the taint": ((toleration(30),), evicting(EARLIER), 20),
     "and may have run out": ((toleration(5),), evicting(EARLIER), 0),
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[tuple[Toleration, ...], DeviceTaintRule, float | None]] =
     "for no time": ((toleration(0),), evicting(), 0),
     "for less than no time": ((toleration(-5),), evicting(), 0),
     "the shortest of several tolerations": ((toleration(30), toleration(20)), evicting(), 20),
-    "one of them for ever": ((toleration(30), toleration()), evicting(), None),
+    "one of them forever": ((toleration(30), toleration()), evicting(), None),
     "another key": ((toleration(key="other"),), evicting(), 0),
     "another value": ((toleration(operator="Equal", value="no"),), evicting(value="yes"), 0),
     "the value": ((toleration(operator="Equal", value="yes"),), evicting(value="yes"), None),

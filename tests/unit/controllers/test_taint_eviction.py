@@ -37,13 +37,13 @@ def world(given: PodBuilder, on: NodeBuilder | None = None) -> World:
 
 CASES: dict[str, tuple[tuple[Toleration, ...], tuple[str, ...], float | None]] = {
     "not tolerated": ((), ("a",), 0),
-    "tolerated for ever": ((toleration(),), ("a",), None),
+    "tolerated forever": ((toleration(),), ("a",), None),
     "for a time": ((toleration(30),), ("a",), 30),
     "for no time": ((toleration(0),), ("a",), 0),
     "for less than no time": ((toleration(-1),), ("a",), 0),
     "one of two is not tolerated": ((toleration(30),), ("a", "b"), 0),
     "the shorter of two times": ((toleration(30), toleration(20, "b")), ("a", "b"), 20),
-    "one for a time, one for ever": ((toleration(30), toleration(key="b")), ("a", "b"), 30),
+    "one for a time, one forever": ((toleration(30), toleration(key="b")), ("a", "b"), 30),
     "the first toleration that fits is the one that counts": ((toleration(30), toleration()), ("a",), 30),
     "also where it is longer": ((toleration(), toleration(30)), ("a",), None),
     "another value": ((toleration(operator="Equal", value="x"),), ("a",), 0),

@@ -74,7 +74,7 @@ LEFT: dict[str, tuple[list[Any], tuple[str, str], str]] = {
         ("shop/db-0", "waits-for-node"),
         "it is terminating, and is not replaced until its silent node",
     ),
-    "one that tolerates it for ever": (
+    "one that tolerates it forever": (
         [*THREE, patient(bare("a").owner("ReplicaSet", "x"), None)],
         ("shop/a", "stays"),
         "it tolerates the loss of its node forever",

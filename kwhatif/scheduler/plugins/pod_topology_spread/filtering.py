@@ -94,7 +94,7 @@ class _Rule:
         self.too_few_domains = domains < constraint.min_domains
 
     def with_domains(self, domains: int) -> _Rule:
-        """The rule where there are so many domains."""
+        """The rule for this number of domains."""
         other = copy(self)
         other.too_few_domains = domains < self.min_domains
         return other

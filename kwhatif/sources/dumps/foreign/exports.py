@@ -18,7 +18,7 @@ _LOGS = b"==== START logs for container "
 def read_file(
     name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, collected: Collected
 ) -> Iterator[DecodedBatch]:
-    """The objects of a file, whatever has written it; what is to be said of it goes to `collected`."""
+    """The objects of a file, whatever has written it; caveats about it go to `collected`."""
     lists = simulator.lists_of(name, text)
     if lists is not None:
         yield from simulator.read_lists(name, lists, decoder, problems)

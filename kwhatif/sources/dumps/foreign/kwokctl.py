@@ -59,7 +59,7 @@ def _date(nanoseconds: int) -> bytes:
 
 
 def caveats(text: bytes) -> Iterator[Caveat]:
-    """What is to be said about an export."""
+    """Caveats about an export."""
     yield NoDates()
     changes = len(_CHANGE.findall(text))
     if changes:

@@ -45,7 +45,7 @@ class Tool(NamedTuple):
     chosen: Callable[[Matches, Matches], Iterable[re.Match[str]]] = lambda found, _: found
     #: Files that say what is missing; they may hold objects besides.
     notes: re.Pattern[str] | None = None
-    #: What is to be said of a dump, by the files that count and the texts of the notes.
+    #: Caveats about a dump, by the files that count and the texts of the notes.
     caveats: Callable[[Matches, Notes], Iterable[Caveat]] = lambda _, __: ()
     #: Whether several tops are of one cluster.
     is_joined: bool = False

@@ -106,7 +106,7 @@ class ForeignDump(NamedTuple):
     files: Sequence[File]
 
     def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[DecodedBatch]:
-        """Its objects, each once; what is to be said of it goes to `collected`."""
+        """Its objects, each once; caveats about it go to `collected`."""
         kinds = self.layout.kinds
         notes: dict[str, bytes] = {}
         seen = _Seen(self.layout.name)
@@ -174,7 +174,7 @@ class _Seen:
         return batch._replace(objects=[obj if obj is None or self._is_new(obj) else None for obj in batch.objects])
 
     def caveats(self) -> Iterator[Caveat]:
-        """What is to be said about objects that came twice."""
+        """Caveats about objects that occur twice."""
         if self._conflicts:
             yield ObjectsTwice(dump=self._name, count=len(self._conflicts), example=self._conflicts[0])
 

@@ -70,6 +70,6 @@ def kinds_of(lists: Lists) -> set[str]:
 
 
 def caveats(lists: Lists) -> Iterator[Caveat]:
-    """What is to be said about an export besides the kinds that it does not hold."""
+    """Caveats about an export besides the kinds that it does not hold."""
     if bytes(lists.get(_CONFIG, b"null")) != b"null":
         yield SchedulerConfigLeftOut()
