@@ -17,7 +17,13 @@ from kwhatif.cli.usage import Command, CommandGroup
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
 
-app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=CommandGroup,
+    help="A cluster in one file: save it, describe it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
 class InfoOutput(Enum):

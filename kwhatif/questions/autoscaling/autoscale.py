@@ -8,13 +8,14 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler import cluster_autoscaler, karpenter
+from kwhatif.autoscaler import cluster_autoscaler
 from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.arguments import arguments_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
-from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
+from kwhatif.autoscaler.karpenter.controllers import Karpenter, disruption
+from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
@@ -111,7 +112,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     plan: ScalingPlan
     cutoff = None
     if autoscaler == "karpenter":
-        plan, made, caveats = karpenter.disruption(session.state, question.instance_types, question.at)
+        plan, made, caveats = disruption(session.state, question.instance_types, question.at)
         # Where a type is not known, the command's nodes still can be drained.
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
