@@ -36,8 +36,6 @@ from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_name, uid_of
 
-# Which updates of objects are events of the story, and their text.
-
 _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 
 

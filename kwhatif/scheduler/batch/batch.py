@@ -49,8 +49,6 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
-# Which changes of the state a batch can follow.
-
 #: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
 _HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
@@ -66,7 +64,7 @@ def followed_kinds(cycle: Cycle) -> frozenset[type]:
 
 
 def is_followed(touched: Touched, kinds: frozenset[type], cycle: Cycle, origin: State) -> bool:
-    """Whether the batch handles all effects of the changes.
+    """Whether a batch can follow these changes of the state: it handles all their effects.
 
     Args:
         touched: what has changed since the batch was up to date.

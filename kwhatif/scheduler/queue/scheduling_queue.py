@@ -29,11 +29,9 @@ from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo,
 from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
 from kwhatif.state.pod_info import PodInfo
 
-# `QueueParts`: the parts of the scheduling queue, and how pods move between them.
-
 
 class QueueParts:
-    """activeQ, backoffQ, the pool of unschedulable pods, and the nominator; `now` is in nanoseconds."""
+    """How pods move between activeQ, backoffQ, the unschedulable pods and the nominator; `now` is in nanoseconds."""
 
     def __init__(self, profiles: Mapping[str, QueueProfile], cluster: Cluster, options: QueueOptions) -> None:
         self.now = 0

@@ -22,7 +22,7 @@ from kwhatif.api.scenarios import runner
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent
-from kwhatif.policy.aftermath import Audited, consequences_of_audit
+from kwhatif.policy.aftermath import Audited, violations_of_audit
 from kwhatif.policy.schema import AuditRule
 from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
@@ -630,7 +630,7 @@ def test_a_finding_is_worse_if_its_level_is_higher_or_it_reaches_further(
 
     (finding,) = findings_of(rows(now), lambda row: row.scenario)
     found = worse_than(_extent(*rows(before)), _extent(*rows(now)), finding)
-    said = [] if found is None else consequences_of_audit(AuditRule(), Audited([found]))
+    said = [] if found is None else violations_of_audit(AuditRule(), Audited([found]))
     assert [each.message.rpartition("; it was so before, but not ")[2] for each in said] == ([new] if new else [])
 
 
