@@ -12,7 +12,8 @@ import msgspec
 
 from kwhatif.autoscaler.karpenter.controllers import disrupt, provision
 from kwhatif.autoscaler.karpenter.instance_types import build_instance_types
-from kwhatif.autoscaler.karpenter.settings import kept_settings, read_settings
+from kwhatif.autoscaler.karpenter.settings import read_settings
+from kwhatif.sources.decoding.autoscalers import kept_settings
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 
