@@ -196,7 +196,7 @@ def info(
       kwhatif snapshot info must-gather.tar.gz -o json
     """
     import kwhatif
-    from kwhatif.render.data import to_json
+    from kwhatif.render.formats import to_json
     from kwhatif.render.inventory import inventory_blocks
 
     dumps = [*(paths or ()), *(where.from_ or ())]
