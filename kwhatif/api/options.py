@@ -89,7 +89,23 @@ class GatesOption(TypedDict, total=False):
     feature_gates: Annotated[str | Mapping[str, bool] | None, _GATES]
 
 
-class SchedulerOptions(TypedDict, total=False):
+class KindsOption(TypedDict, total=False):
+    """Which custom kinds are known."""
+
+    #: A file, or "-" (see `docs/custom-kinds.md`).
+    workload_kinds: Annotated[
+        PathLike | None,
+        Option(
+            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
+            " what each behaves like.",
+            None,
+            "FILE",
+            group=SCHEDULER,
+        ),
+    ]
+
+
+class SchedulerOptions(KindsOption, total=False):
     """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
 
     #: A KubeSchedulerConfiguration: a file, or "-".
@@ -134,17 +150,6 @@ class SchedulerOptions(TypedDict, total=False):
         Option(
             "Judge the groups of Volcano, Kueue, KAI and coscheduling, and the pods of a JobSet, LeaderWorkerSet,"
             " RayCluster or PyTorchJob, as gangs by the rule of kube-scheduler 1.37.",
-            group=SCHEDULER,
-        ),
-    ]
-    #: A file, or "-" (see `docs/custom-kinds.md`).
-    workload_kinds: Annotated[
-        PathLike | None,
-        Option(
-            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
-            " what each behaves like.",
-            None,
-            "FILE",
             group=SCHEDULER,
         ),
     ]

@@ -122,8 +122,10 @@ def load_live(
     require_known(scheduler, SchedulerOptions, "load_live")
     source = scheduler_source(scheduler)
     with no_garbage_collection():
-        collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
-        stand_in_for_missing(collected.cluster, source.kinds.of)
+        collected = read_live(
+            options, progress, None if source.originals is None else source.originals.stored, kinds=source.kinds
+        )
+        stand_in_for_missing(collected.cluster, source.kinds.of_owner)
         return _session(collected, source, progress, strict=strict)
 
 

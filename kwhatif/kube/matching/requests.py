@@ -1,11 +1,10 @@
-"""Requests of a pod (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
+"""What a pod requests, and what it uses on its node; QoS classes.
+
+(`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`,
+`pkg/apis/core/v1/helper/qos`.)
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
-units.
-Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
-
-The resources that a pod uses on its node (`PodInfo.CalculateResource` in `pkg/scheduler/framework/types.go`).
-Quality of service classes of pods (`pkg/apis/core/v1/helper/qos`).
+units. Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pods: the part of `v1.Pod` that scheduling reads.
-
-The part of a pod's status that rules read, and what Events say about a pending pod.
-"""
+"""Pods: the parts of `v1.Pod` that rules read, and what Events say about a pending pod."""
 
 from __future__ import annotations
 

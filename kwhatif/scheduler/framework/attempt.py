@@ -1,10 +1,4 @@
-"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`).
-
-All reasons why a pod does not fit on a node, not only the one that the scheduler names.
-
-kube-scheduler runs the filters in order, and stops at the first rejection. To help a user, the rest is needed too, so
-the other filters run here as well. The verdict of the cycle is unchanged, and comes first.
-"""
+"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`)."""
 
 from __future__ import annotations
 
@@ -26,7 +20,10 @@ from kwhatif.state.state import State
 
 
 class Objections:
-    """Runs the filters of one cycle on nodes that it has rejected, while the state is unchanged.
+    """All reasons why a pod does not fit on a node, not only the one that the scheduler names.
+
+    kube-scheduler stops at the first filter that rejects a node. To help a user, the other filters run here as well,
+    while the state is unchanged. The verdict of the cycle does not change, and comes first.
 
     Costs one call per filter after the one that rejected; answers of filters that read only a node's shape are kept.
     """
