@@ -1,7 +1,4 @@
-"""Edits of objects in their stored form: label, set, patch, apply.
-
-Edits of priority classes and disruption budgets.
-"""
+"""Edits of objects in their stored form: priority, budget, label, set, patch, resize, restart, apply."""
 
 from __future__ import annotations
 

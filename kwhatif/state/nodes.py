@@ -1,7 +1,6 @@
 """`Nodes`: the nodes of a state in the scheduler's order, by name, index and shape; each is copied on write.
 
-Image states: size of every image, and how many nodes have it (`pkg/scheduler/backend/cache/cache.go`).
-The order in which the scheduler walks nodes: round robin over zones (`backend/cache/node_tree.go`).
+Follows `pkg/scheduler/backend/cache/cache.go` (image states) and `node_tree.go`.
 """
 
 from __future__ import annotations
@@ -110,7 +109,10 @@ def moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bo
 
 
 class NodeTree:
-    """Names of nodes by zone. Zones are in the order of their first node, nodes in the order of their addition."""
+    """The order in which the scheduler walks nodes: round robin over zones.
+
+    Zones are in the order of their first node, nodes in the order of their addition.
+    """
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
         self._zones: dict[Zone, dict[str, None]] = {}

@@ -1,6 +1,7 @@
 """ResourceQuota: what quotas count of pods and claims, and the status that they then have.
 
-Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
+Follows `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`), and for the usage
+`pkg/quota/v1/evaluator/core/pods.go` and `persistent_volume_claims.go`.
 """
 
 from __future__ import annotations
@@ -60,10 +61,6 @@ def exceeded_in(message: str) -> Exceeded | None:
     amounts = {name: {key: parse_quantity(text) for key, _, text in listed} for name, listed in pairs.items()}
     return Exceeded(found["quota"], **amounts)
 
-
-# The usage of a pod or a claim of the resources that quotas limit.
-#
-# (`pkg/quota/v1/evaluator/core/pods.go`, `persistent_volume_claims.go`.)
 
 Usage = dict[str, Quantity]
 

@@ -1,10 +1,8 @@
 """Each pod, or group of pods, as if it were the only one: always on the same state, and first in the queue.
 
-What hangs on the order in which pods of equal priority are tried.
-
-The scheduler takes pods of one priority as they come, and each controller makes its pods in its own time: that is the
-order of the manifests only by and large. A pod that finds no node is tried again when another one has got its own
-(`EventHandlers`), so the order matters only where both want one place.
+Pods of equal priority are tried in the order in which their controllers make them, which is only roughly that of the
+manifests. A pod that finds no node is tried again when another one has got its own (`EventHandlers`), so the order
+matters only where both want one place (`rivals`).
 """
 
 from __future__ import annotations

@@ -54,11 +54,12 @@ from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import with_names
 from kwhatif.workloads.inferred.classes import missing_classes
 
-# Classes that manifests name and the input lacks, as the pods of the cluster show them that name them, too.
-
 
 def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
-    """The session with these classes; itself, where it has all that are named, or no pod shows them."""
+    """The session with the priority classes that manifests name and the input lacks, as the cluster's pods show them.
+
+    It is the same session if it has all that are named, or no pod shows them.
+    """
     cluster = session.cluster
     named = {
         (kind, name)

@@ -45,8 +45,6 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.many import most_pods
 
-# What two releases decide differently about a pod, and by which rules.
-
 #: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
 _GATE_PLUGINS = {
     "DRAExtendedResource": ("DynamicResources", "NodeResourcesFit"),
@@ -122,9 +120,6 @@ def rule_row(change: ReleaseChange) -> UpgradeRuleRow:
     if not change.plugin:
         return UpgradeRuleRow(name=f"{change.what} ({since})", plugin="", since=since, gate=change.what)
     return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)
-
-
-# One restarted pod, and a release's decision about it.
 
 
 class Tried(NamedTuple):

@@ -1,7 +1,4 @@
-"""What was read otherwise, or not at all, in words.
-
-What the input lacks, in words.
-"""
+"""Sentences for the caveats about the input: what it lacks, and what was read differently."""
 
 from __future__ import annotations
 

@@ -49,8 +49,6 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
-# Which changes of the state a batch can follow.
-
 #: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
 _HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
@@ -66,7 +64,7 @@ def followed_kinds(cycle: Cycle) -> frozenset[type]:
 
 
 def is_followed(touched: Touched, kinds: frozenset[type], cycle: Cycle, origin: State) -> bool:
-    """Whether the batch handles all effects of the changes.
+    """Whether a batch can follow these changes of the state: it handles all their effects.
 
     Args:
         touched: what has changed since the batch was up to date.
@@ -233,9 +231,9 @@ class Batch:
         if names is None:
             return False
         if self._candidates is not None:
-            changed = Changed(since, sorted(names), sorted(budgets))
+            changed = Changed(since, names, budgets)
             self._candidates = shared.updated(self._sharing, self._candidates, self._cycle, changed)
-        self._refresh(sorted(names))
+        self._refresh(names)
         return True
 
     def _follow(self, touched: Touched) -> set[str] | None:
@@ -273,9 +271,9 @@ class Batch:
         if self._candidates is not None and self._scores is None and (feasible := self._candidates.feasible):
             self._score(feasible)
         if self._feasible is not None:
-            self._feasible.refresh(names)
+            self._feasible.refresh(sorted(names))
         elif self._scores is not None:
-            self._feasible = FeasibleNodes(self._cycle, self._scores, names)
+            self._feasible = FeasibleNodes(self._cycle, self._scores, sorted(names))
 
     def _score(self, feasible: Iterable[str]) -> None:
         """Score the nodes: if pods evict more than they need, others find room."""

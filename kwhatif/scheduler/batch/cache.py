@@ -1,10 +1,4 @@
-"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature.
-
-`OpportunisticBatch`: the next of equal pods may take the second best node of the previous one (KEP-5598).
-
-Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
-profile it has no effect: a pod with default spread constraints has no signature.
-"""
+"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature."""
 
 from __future__ import annotations
 
@@ -54,7 +48,10 @@ class _Kept(NamedTuple):
 
 
 class OpportunisticBatch:
-    """What one attempt leaves for the next one, only if that follows immediately and has an equal pod.
+    """The next of equal pods may take the second best node of the previous one, if it follows immediately (KEP-5598).
+
+    Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
+    profile it has no effect: a pod with default spread constraints has no signature.
 
     Upstream drops it after half a second; here attempts follow without delay.
     """

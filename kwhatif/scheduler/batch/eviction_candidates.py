@@ -27,11 +27,9 @@ from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# `NodeClasses`: the class of each node, by filters that read more than a node.
-
 
 class NodeClasses:
-    """The classes of the nodes that have a verdict, and the results for each class."""
+    """The class of each node that has a verdict, by filters that read more than a node; and its results."""
 
     def __init__(self, cycle: Cycle, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
         """Start with the results for the first pod: its cycle's verdicts, and its preemption candidates."""
@@ -124,11 +122,8 @@ class NodeClasses:
         return bool(cycle.state.nominated and cycle.nominated_on(node))
 
 
-# Messages for pods that fit on no node, from the verdicts of node classes, as in a full attempt.
-
-
 def fit_error_of(cycle: Cycle, current: Sequence[ClassVerdicts], known: int) -> str:
-    """Why no node is feasible; `known` nodes have a separate verdict."""
+    """Why no node is feasible, as a full attempt would say; `known` nodes have a separate verdict."""
     reasons: Counter[str] = Counter()
     for verdicts in current:
         verdicts.count_reasons(reasons)

@@ -1,7 +1,4 @@
-"""Caveats about reading: what was read differently from how it is in the cluster, or not at all.
-
-Caveats about what the input lacks.
-"""
+"""Caveats about the input: what it lacks, and what was read differently from how it is in the cluster."""
 
 from __future__ import annotations
 
