@@ -203,7 +203,7 @@ def _has_gathered_all(found: Matches) -> bool:
     """Whether all namespaces, and what is in none: each namespace has a ServiceAccount, if nothing else."""
     names = {match["name"] for match in found if match["plural"] == "namespaces" and not match["namespace"]}
     has_nodes = any(match["plural"] == "nodes" for match in found)
-    return has_nodes and names <= {match["namespace"] for match in found}
+    return has_nodes and bool(names) and names <= {match["namespace"] for match in found}
 
 
 def _about_gathered(found: Matches, notes: Notes) -> Iterator[Caveat]:
@@ -356,7 +356,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "a must-gather",
         mark=_below(
-            r"(?:cluster-scoped-resources/[^/]+|namespaces/[^/]+/(?:core|pods/(?P<pod>[^/]+)(?=/(?P=pod)\.)))/.+"
+            r"(?:cluster-scoped-resources/core|namespaces/[^/]+/(?:core|pods/(?P<pod>[^/]+)(?=/(?P=pod)\.)))/.+"
         ),
         objects=(
             _below(rf"{_INSPECTED}(?:/(?P<name>[^/]+))?{_FILE}"),
