@@ -20,7 +20,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order
-from kwhatif.questions.placing.described import AtOnce, Explain, in_the_way, without
+from kwhatif.questions.placing.described import AtOnce, Explain, Explained, in_the_way, without
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
@@ -178,7 +178,7 @@ class Replay:
 
     def _try(self, info: QueuedPodInfo) -> None:
         result = self._engine.attempt(info.pod_info)
-        decision = self._described.decide(result, [])
+        decision = self._described.decide(result, Explained())
         self._engine.carry_out(info.pod_info, result)
         victims = [victim.pod for victim in result.victims]
         self._note_turn(result.settled, decision, victims)
