@@ -46,7 +46,10 @@ def _added(report: Report) -> Mapping[str, tuple[AddedNode, Sequence[str]]]:
 def _racks(report: Report) -> str:
     """The label by which groups of pods are placed, if any is: then racks say more than zones."""
     rows = report.pod_groups or (report.story.pod_groups if report.story is not None else None)
-    return next((row.topology_key for row in rows.groups if row.topology_key), "") if rows is not None else ""
+    best = None if report.capacity is None else report.capacity.best
+    keys = [] if rows is None else [row.topology_key for row in rows.groups]
+    keys += [] if best is None else [row.topology_key for row in best.gangs]
+    return next(filter(None, keys), "")
 
 
 def picture(

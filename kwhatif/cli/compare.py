@@ -116,7 +116,7 @@ def compare(
         report = kwhatif.compare_clusters(
             before, after, asked or None, configured=one != other, progress=advance, **options
         )
-    answer(Answers(report), Style(output.value, printing), conditions)
+    answer(Answers(report, session=after), Style(output.value, printing), conditions)
 
 
 def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:

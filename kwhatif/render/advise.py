@@ -21,13 +21,14 @@ from kwhatif.render.blocks import (
     number,
     words,
 )
+from kwhatif.render.certainty import of_decision
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
-from kwhatif.render.verdict import sentence_about
+from kwhatif.render.verdict import doubt_about, fate
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, GoingRow, LeftRow, PatchRow
-from kwhatif.report.decision import Outcome
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.words.amounts import plural, some
 from kwhatif.words.pod_groups import group_line
 
@@ -40,7 +41,7 @@ def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Block]:
     if detail.quiet:
         yield Listing([item for each in row.workloads for item in _in_short(each, report)], "lines")
     for each in () if detail.quiet else row.workloads:
-        yield Verdict(headline(each, report), each.outcome, "strong")
+        yield _verdict(each, report)
         yield from _advice(each)
     yield from _left_out(row)
 
@@ -56,7 +57,7 @@ def _nothing(report: Report) -> Iterator[Block]:
 
 
 def _in_short(row: AdvisedRow, report: Report) -> Iterator[Item]:
-    yield Item(headline(row, report), tone="strong", sign=row.outcome)
+    yield Item(_verdict(row, report).line, tone="strong", sign=row.outcome)
     yield from (Item(advice_sentence(each), depth=1) for each in row.advice[:1])
 
 
@@ -196,15 +197,24 @@ def counted(report: Report) -> list[tuple[Outcome, str]]:
     return [("Unschedulable" if each.unschedulable else "Ignored", f"{each.name}: {each.message}") for each in rows]
 
 
-def headline(row: AdvisedRow, report: Report) -> str:
+def _verdict(row: AdvisedRow, report: Report) -> Verdict:
     """What the matter is, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
+    first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
+    is_alone = first is not None and (row.of == 1 or row.workload.endswith(f" {row.pod}"))
+    doubt = doubt_about(first, report) if first is not None and is_alone else ""
+    sure = () if first is None else of_decision(first, report)
+    return Verdict(_headline(row, report, first if is_alone else None), row.outcome, "strong", doubt=doubt, sure=sure)
+
+
+def _headline(row: AdvisedRow, report: Report, pod: Decision | None) -> str:
     groups = () if report.pod_groups is None else report.pod_groups.groups
     group = next((each for each in groups if row.workload == f"PodGroup {each.group}"), None)
     if group is not None:
         return group_line(group)
+    if pod is not None:
+        return f"{row.workload} {fate(pod, report)}"
     if row.of == 1 or row.workload.endswith(f" {row.pod}"):
-        first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
-        return f"{row.workload} {verb(row.outcome, 1) if first is None else sentence_about(first, report)}"
+        return f"{row.workload} {verb(row.outcome, 1)}"
     if row.outcome == "Preempts":
         return f"{row.workload}: all {row.of:,} pods get a node, but evict {some(row.victims)}"
     return f"{row.workload}: {row.fit:,} of {row.of:,} pods get a node, {row.pod} {verb(row.outcome, 1)}"

@@ -1,19 +1,18 @@
-"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats.
-
-Which release was asked, in a few words.
-"""
+"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kwhatif.render.blocks import Item, Listing, Sentence, exact, folded, lines
+from kwhatif.render.blocks import Item, Listing, Sentence, Verdict, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.certainty import of_report
 from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.render.edits import edit_lines
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
@@ -54,6 +53,8 @@ def answer(report: Report, detail: Detail) -> Iterator[Block]:
     if not detail.quiet:
         yield from lines(list(edit_lines(report)), "faint")
     first, *others = _answer(report, detail)
+    if detail.page and isinstance(first, Verdict) and not first.sure:
+        first = dataclasses.replace(first, sure=of_report(report))
     yield first
     if not detail.quiet:
         yield Sentence(release_line(report.scheduler), "faint")

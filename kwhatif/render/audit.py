@@ -20,12 +20,13 @@ from kwhatif.render.blocks import (
     number,
     words,
 )
+from kwhatif.render.certainty import of_finding
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
-from kwhatif.words.amounts import but, plural, some, took
+from kwhatif.words.amounts import plural, some, took
 from kwhatif.words.audit import event, levels, why
 
 #: How many findings are on the first screen.
@@ -58,6 +59,10 @@ def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
     yield from _baseline(row)
     for each in shown[:_MOST_PARTS] if detail.page else ():
         yield from _part(report, each)
+    beyond = len(shown) - _MOST_PARTS if detail.page else 0
+    if beyond > 0:
+        said = f"{plural(beyond, 'finding')} of the table have no part here: this shows one of them, by its ID:"
+        yield Listing([Item(said, (command("kwhatif audit --explain ID -o html", report),))])
     accepted = [each for each in row.findings if each.accepted is not None]
     if accepted:
         yield from folded("Accepted findings", _accepted(accepted))
@@ -75,10 +80,10 @@ def _verdict(row: AuditRow, doubt: str) -> Verdict:
     unjudged = sum(each.scenarios - each.judged for each in row.probes)
     doubts = "; ".join(filter(None, [f"{plural(unjudged, 'what-if')} not reached" if unjudged else "", doubt]))
     if not counting:
-        return Verdict(but(f"Nothing was found{where}{more}: {asked}", doubts), doubted("good", doubts))
+        return Verdict(f"Nothing was found{where}{more}: {asked}", doubted("good", doubts), doubt=doubts)
     said = f"{plural(len(counting), 'finding')}{where} ({levels(counting)}{more}): {asked}"
     quality: Quality = "bad" if any(each.level == "high" for each in counting) else "doubtful"
-    return Verdict(but(said, doubts), quality)
+    return Verdict(said, quality, doubt=doubts)
 
 
 def _table(found: Sequence[AuditFindingRow], detail: Detail) -> Table:
@@ -148,7 +153,8 @@ def _accepted(found: Sequence[AuditFindingRow]) -> Table:
 
 
 def _explained(report: Report, found: AuditFindingRow) -> Iterator[Block]:
-    yield Verdict(found.message, "bad" if found.level == "high" else "doubtful")
+    sign: Quality = "bad" if found.level == "high" else "doubtful"
+    yield Verdict(found.message, sign, sure=of_finding(found, report))
     yield Sentence(f"{found.id}, level {found.level}{f', owner {found.owner}' if found.owner else ''}", "faint")
     if found.accepted is not None:
         until = f" until {found.accepted.until}" if found.accepted.until else ""
@@ -164,7 +170,7 @@ def _explained(report: Report, found: AuditFindingRow) -> Iterator[Block]:
 def _part(report: Report, found: AuditFindingRow) -> Iterator[Block]:
     """One of the findings on a page."""
     yield Heading(found.id)
-    yield Sentence(found.message, "strong")
+    yield Verdict(found.message, minor=True, sure=of_finding(found, report))
     yield from _shown_by(found)
     explain = command(f"kwhatif audit --explain {found.id} -o html", report)
     yield Listing(

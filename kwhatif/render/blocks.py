@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.report.decision import Outcome
@@ -53,14 +53,43 @@ Words = str | Sequence[str | Span]
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
+#: How sure a statement is. `several`: it is one of several outcomes.
+Degree = Literal["assumed", "several", "proven"]
+#: The weakest first.
+DEGREES: Sequence[Degree] = ("assumed", "several", "proven")
+
+
+class Sure(NamedTuple):
+    """How sure a statement is, and what keeps it from being surer, in a few words."""
+
+    degree: Degree
+    why: str = ""
+
+
+PROVEN = Sure("proven")
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer in one line. `tone`: other than the sign's. `minor`: the answer about a part."""
+    """The answer in one line. `tone`: other than the sign's. `minor`: the answer about a part.
+
+    `doubt`: what it depends on, to be said in the same line. `sure`: how sure it is, as `certainty` says; a drawer that
+    shows it leaves out the doubt, which is in it.
+    """
 
     text: Words
     sign: Sign | None = None
     tone: Tone = ""
     minor: bool = False
+    doubt: str = ""
+    sure: Sequence[Sure] = ()
+
+    @property
+    def line(self) -> Words:
+        """The text with the doubt."""
+        if isinstance(self.text, str):
+            return but(self.text, self.doubt)
+        return (*self.text, but("", self.doubt)) if self.doubt else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +169,14 @@ Row = Sequence[Value | Cell]
 class Table:
     """Rows with a value for each column. `most`: how many of them say enough, unless all are asked for; None: all.
 
-    `rest`: in place of rows that were not made.
+    `rest`: in place of rows that were not made. `named`: a table above may lead to each row, by its first value.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     most: int | None = _MOST_ROWS
     rest: Row | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +200,7 @@ Block = Verdict | Heading | Sentence | Listing | Table | Folded
 def verdict(answer: tuple[Quality, str], doubt: str) -> Verdict:
     """The answer, and what it depends on."""
     quality, said = answer
-    return Verdict(but(said, doubt), doubted(quality, doubt))
+    return Verdict(said, doubted(quality, doubt), doubt=doubt)
 
 
 def exact(text: str, tone: Tone = "") -> Span:

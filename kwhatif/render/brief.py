@@ -80,8 +80,8 @@ def _shortened(lines: Sequence[str], most: int, caveats: int) -> Iterator[str]:
 def _lines(blocks: Iterable[Block], rows: int) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Verdict(said, sign):
-                yield _signed(sign, said)
+            case Verdict(sign=sign):
+                yield _signed(sign, block.line)
             case Heading(said):
                 yield f"{_text(said)}:"
             case Sentence(said, _, depth):

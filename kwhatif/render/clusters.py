@@ -11,7 +11,7 @@ from kwhatif.render.outcomes import doubted
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.clusters import ClusterAnswerRow, ClusterChangeRow, CompareRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import plural, some
 
 _PROOFS = {
     "smallest": "",
@@ -24,7 +24,7 @@ def compare(report: Report, row: CompareRow, detail: Detail) -> Iterator[Block]:
     """How much is different; the answers and their causes; and all changes."""
     doubt = qualifier(report)
     sign = doubted("good", doubt) if not row.answers else "doubtful"
-    yield Verdict(but(_headline(row), doubt), sign)
+    yield Verdict(_headline(row), sign, doubt=doubt)
     if detail.quiet:
         return
     several = len(row.questions) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.render.blocks import Block, Folded, Item, Listing, Sentence, Span, Verdict, exact, folded
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.certainty import of_decision
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.nodes import feasible_table, may_evict, rejected_table
 from kwhatif.render.outcomes import Part, parts_of, severity, verb
@@ -19,7 +21,7 @@ from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.words.amounts import but, plural
+from kwhatif.words.amounts import plural
 
 
 def decisions(report: Report, detail: Detail) -> Iterator[Block]:
@@ -34,9 +36,10 @@ def decisions(report: Report, detail: Detail) -> Iterator[Block]:
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
     if brief and len(parts) > 1:
         detail = replace(detail, said=shared(report, parts))
-    total = Verdict(_sum(report, detail), tone="strong")
+    total = _sum(report, detail)
     if len(parts) > 1 and detail.page:
-        yield total
+        worst = min(report.decisions, key=severity).outcome
+        yield dataclasses.replace(total, sign="doubtful" if worst == "Placed" and qualifier(report) else worst)
     if brief:
         yield Listing(list(_lines(parts, report, detail)), "lines")
     for row, each in () if brief else parts:
@@ -44,7 +47,7 @@ def decisions(report: Report, detail: Detail) -> Iterator[Block]:
             yield replaced(workload_verdict(row, report, each, detail.said), minor=len(parts) > 1)
         yield from _pods(each, report, detail, minor=row is not None or len(parts) > 1)
     if len(parts) > 1 and not detail.page:
-        yield Sentence(total.text, "strong")
+        yield Sentence(total.line, "strong")
     if brief and detail.page:
         stuck = (decision for _, each in parts for decision in each if decision.outcome != "Placed")
         yield from (block for decision in stuck for block in evidence(decision, report, detail))
@@ -54,8 +57,9 @@ def decisions(report: Report, detail: Detail) -> Iterator[Block]:
 
 def replaced(answer: Verdict, *, minor: bool, more: str = "") -> Verdict:
     """The answer about a part, perhaps with faint words behind it."""
-    text = (*answer.text, Span(more, "faint")) if more else answer.text
-    return Verdict(text, answer.sign, answer.tone, minor)
+    if not more:
+        return dataclasses.replace(answer, minor=minor)
+    return dataclasses.replace(answer, text=(*answer.line, Span(more, "faint")), doubt="", minor=minor)
 
 
 def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[Item]:
@@ -67,7 +71,7 @@ def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[It
             if row is not None
             else list(_pods(each, report, replace(detail, quiet=True), minor=True))
         )
-        yield from (Item(answer.text, sign=answer.sign) for answer in said if isinstance(answer, Verdict))
+        yield from (Item(answer.line, sign=answer.sign) for answer in said if isinstance(answer, Verdict))
     if hidden:
         pods = sum(len(each) for _, each in hidden)
         fit = f"{len(hidden):,} more: all their {pods:,} pods fit "
@@ -104,7 +108,8 @@ def _first_of(alike: int) -> str:
 def _head(decision: Decision, report: Report, detail: Detail, *, of: int) -> Verdict:
     """The verdict; shorter where the line about the workload has said why."""
     if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
-        return Verdict((exact(decision.pod, "strong"), f" {verb(decision.outcome, 1)}"), decision.outcome)
+        text = (exact(decision.pod, "strong"), f" {verb(decision.outcome, 1)}")
+        return Verdict(text, decision.outcome, sure=of_decision(decision, report))
     return verdict(decision, report, detail.said)
 
 
@@ -115,12 +120,12 @@ def _nothing(report: Report) -> Block:
     return Verdict(f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}", "doubtful")
 
 
-def _sum(report: Report, detail: Detail) -> str:
+def _sum(report: Report, detail: Detail) -> Verdict:
     counts = Counter(decision.outcome for decision in sorted(report.decisions, key=severity))
     parts = [f"{count} {verb(outcome, count)}" for outcome, count in counts.items()]
     how = "each judged as if it were the only one" if report.alone else "in sequence"
     said = f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}"
-    return but(said, qualifier(report, detail.said.__contains__))
+    return Verdict(said, tone="strong", doubt=qualifier(report, detail.said.__contains__))
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.qualifiers import descheduling_qualifier
+from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.report import Report
 from kwhatif.report.deschedule import (
     DescheduleRow,
@@ -64,7 +64,7 @@ _TONES: Mapping[Landing, Tone] = {
 
 def deschedule(report: Report, row: DescheduleRow, detail: Detail) -> Iterator[Block]:
     """The verdict, with what it depends on, then a table for each strategy."""
-    yield verdict(_verdict(row), descheduling_qualifier(report))
+    yield verdict(_verdict(row), qualifier(report, of_command(report)))
     if detail.quiet or row.skipped:
         return
     later = _rounds(row)

@@ -116,6 +116,8 @@ class Detail(msgspec.Struct, frozen=True):
     quiet: bool = False
     #: For a page: it folds the evidence, has room for more of it, and is read without what stands on standard error.
     page: bool = False
+    #: For a page that may be as long as it likes: the timeline of a drain stands there, too.
+    has_room: bool = False
     names: NodeNames = NodeNames()
     #: Caveats that the last line names, and no other.
     said: frozenset[Caveat] = frozenset()

@@ -154,8 +154,8 @@ def draw(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _drawn(block: Block) -> Iterator[str]:
     match block:
-        case Verdict(said, sign, _, minor):
-            yield f"{'####' if minor else '###'} {_signed(sign, _words(said, _MAX_SENTENCE))}"
+        case Verdict(sign=sign, minor=minor):
+            yield f"{'####' if minor else '###'} {_signed(sign, _words(block.line, _MAX_SENTENCE))}"
         case Heading(said):
             yield f"#### {prose(said)}"
         case Sentence(said, tone):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.caveat import (
     Caveat,
@@ -28,7 +28,12 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
         report: a gate's counts only what its policy warns of, or fails on.
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
-    found = sorted(filter(concerns, _that_count(report)), key=_urgency)
+    return in_short(filter(concerns, _that_count(report)))
+
+
+def in_short(caveats: Iterable[Caveat]) -> str:
+    """The first of them in a few words, and how many more there are; "" if there are none."""
+    found = sorted(caveats, key=_urgency)
     absent = [caveat for caveat in found if reading.is_absent(caveat)]
     words = list(dict.fromkeys(_absent(absent) if reading.is_absent(caveat) else _words(caveat) for caveat in found))
     shown = words[:_MOST]
@@ -64,17 +69,14 @@ def _that_count(report: Report) -> Iterator[Caveat]:
             yield finding.caveat
 
 
-def story_qualifier(report: Report) -> str:
-    """What the verdict about a story depends on; budgets matter only where pods were evicted, or were to be."""
-    stories = [report.story, *(row.story for row in report.scenarios)]
-    has_evictions = bool(report.scenarios) or any(each and (each.verdict or each.gone) for each in stories)
-    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, reading.NoBudgets))
-
-
-def descheduling_qualifier(report: Report) -> str:
-    """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts pods."""
-    evicts = report.deschedule is not None and bool(report.deschedule.evicted)
-    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, reading.NoBudgets))
+def of_command(report: Report) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the answer as a whole; budgets matter only where pods are evicted, or were to be."""
+    if report.deschedule is not None:
+        has_evictions = bool(report.deschedule.evicted)
+    else:
+        story = report.story
+        has_evictions = report.is_judged or story is None or bool(story.verdict or story.gone)
+    return lambda caveat: has_evictions or not isinstance(caveat, reading.NoBudgets)
 
 
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
@@ -185,6 +187,7 @@ _ABSENT: Mapping[type, str] = {
     reading.NoAutoscalers: "autoscalers",
     reading.NoEvents: "events",
     reading.NoGroups: "groups of pods",
+    reading.NoCustomResources: "custom resources",
 }
 _CONSTANT: Mapping[type, str] = {
     reading.NoNodes: "no node is known",
@@ -203,6 +206,7 @@ _CONSTANT: Mapping[type, str] = {
     reading.NoAutoscalers: "autoscalers are not known",
     reading.NoEvents: "events are not known",
     reading.NoGroups: "groups of pods are not known",
+    reading.NoCustomResources: "custom resources are not known",
     reading.NoImages: "images are not known",
     workloads.ImagesNotCompared: "images are not compared",
     workloads.FieldsNotCompared: "only what scheduling reads is compared",

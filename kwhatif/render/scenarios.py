@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from kwhatif.render.audit import command
 from kwhatif.render.blocks import (
     Block,
+    Cell,
     Heading,
     Item,
     Listing,
     Row,
     Table,
+    Verdict,
     exact,
     folded,
     node,
@@ -20,10 +22,13 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import of_story
 from kwhatif.render.detail import Detail
-from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.outcomes import Quality
+from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.render.story import assumed, blocked, first_line, waves, what_becomes
 from kwhatif.render.story_rows import of_question
+from kwhatif.render.timeline import timeline
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import plural, some, took
@@ -48,7 +53,8 @@ def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
 def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
     """The summary, all scenarios, and the stories of the worst."""
     is_harmless = all(row.verdict.ok for row in rows)
-    yield verdict(("good" if is_harmless else "bad", _summary(rows, report.command)), story_qualifier(report))
+    quality: Quality = "good" if is_harmless else "bad"
+    yield verdict((quality, _summary(rows, report.command)), qualifier(report, of_command(report)))
     if detail.quiet:
         return
     numbers = (number("Pods"), number("Pending"), number("In turn"), number("After"))
@@ -57,7 +63,7 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
     for row in rows:
         if row.story is not None and row.story.verdict is not None:
             yield Heading(f"{row.scenario}:")
-            yield from _worst(row.story)
+            yield from _worst(row, row.story, report, detail)
     yield from _others(report, rows, detail)
     explained = next((row.story for row in rows if row.story is not None), None)
     if explained is not None:
@@ -70,20 +76,28 @@ def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iter
     if detail.page and others:
         title = f"{plural(len(others), 'story', 'stories')} not kept here, and the commands that play them"
         commands = [(row.scenario, exact(command(row.command, report))) for row in others]
-        yield from folded(title, Table((node("Which"), words("Command, with the other options of this one")), commands))
+        columns = node("Which"), words("Command, with the other options of this one")
+        yield from folded(title, Table(columns, commands, named=True))
 
 
 def _scenario(row: ScenarioRow) -> Row:
     """Its name, whether it may go, the numbers, and why not."""
     verdict = row.verdict
     numbers = (verdict.moved, len(verdict.pending), verdict.preempted)
-    may = "yes" if verdict.ok else "no"
+    may = Cell("yes", "good") if verdict.ok else Cell("no", "bad")
     return row.scenario, may, *map(str, numbers), took(verdict.seconds), verdict.why or "-"
 
 
-def _worst(story: Story) -> Iterator[Block]:
+def _worst(row: ScenarioRow, story: Story, report: Report, detail: Detail) -> Iterator[Block]:
     quality, said = first_line(story)
-    yield Listing([Item(said, sign=quality)], "lines")
+    if detail.page:
+        yield Verdict(said, quality, minor=True, sure=of_story(story, report))
+    else:
+        yield Listing([Item(said, sign=quality)], "lines")
     asked = of_question(story)
     yield from shown(waves(asked), blocked(asked))
     yield from what_becomes(asked)
+    if detail.has_room:
+        yield from folded("Timeline", *timeline(story, detail))
+        if row.command:
+            yield Listing([Item("This command plays it alone:", (command(row.command, report),))])

@@ -26,7 +26,7 @@ from kwhatif.render.blocks import (
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.pod_groups import group_parts
-from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.render.story_rows import (
     FEW,
     anyway_rows,
@@ -174,7 +174,7 @@ def _summary(story: Story) -> str:
 
 def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block]:
     """The verdict; what is different; who is gone; who waits; what happens anyway; what happened; on what it rests."""
-    yield verdict(first_line(story), story_qualifier(report))
+    yield verdict(first_line(story), qualifier(report, of_command(report)))
     if detail.quiet:
         return
     asked = of_question(story)
@@ -190,7 +190,7 @@ def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block
     yield from shown(happens_anyway(story))
     if detail.explain:
         yield tree(story)
-    elif is_whole:
+    elif is_whole or detail.has_room:
         yield from folded("Timeline", *timeline(story, detail), bare=True)
     yield assumed(story)
 

@@ -75,8 +75,8 @@ def _ends_empty(block: Block, detail: Detail) -> bool:
 
 def _drawn(block: Block, detail: Detail) -> Iterator[RenderableType]:
     match block:
-        case Verdict(said, sign, tone):
-            yield _signed(sign, said, tone, detail)
+        case Verdict(sign=sign, tone=tone):
+            yield _signed(sign, block.line, tone, detail)
         case Heading(said):
             yield _words(said, STRONG, detail)
         case Sentence(said, tone, depth):

@@ -11,7 +11,7 @@ from kwhatif.render.outcomes import verb
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
-from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.amounts import plural, some
 
 #: How many rows are shown, unless it is wide.
 _MOST_ROWS = 100
@@ -24,7 +24,7 @@ def upgrade(report: Report, row: UpgradeRow, detail: Detail) -> Iterator[Block]:
         for each in _ordered(row)
     ]
     doubt = qualifier(report)
-    yield Verdict(but(_headline(row), doubt), tone="warn" if rows or doubt else "good")
+    yield Verdict(_headline(row), tone="warn" if rows or doubt else "good", doubt=doubt)
     if detail.quiet:
         return
     if rows:

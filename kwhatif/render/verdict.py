@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import NoBudgets
-from kwhatif.render.blocks import Verdict, exact
+from kwhatif.render.blocks import Sign, Verdict, exact
+from kwhatif.render.certainty import of_decision, of_workload
 from kwhatif.render.outcomes import sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.sentences import free_on, sentence
@@ -41,8 +42,9 @@ from kwhatif.words.workload import after, victims_by_owner
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
     """Sign, pod, and what becomes of it; caveats that are `said` elsewhere only make the sign a warning."""
     is_doubted = decision.outcome == "Placed" and qualifier(report, about_pod(decision))
-    sentence = sentence_about(decision, report, said)
-    return Verdict((exact(decision.pod, "strong"), f" {sentence}"), "doubtful" if is_doubted else decision.outcome)
+    sign: Sign = "doubtful" if is_doubted else decision.outcome
+    text = (exact(decision.pod, "strong"), f" {fate(decision, report)}")
+    return Verdict(text, sign, doubt=doubt_about(decision, report, said), sure=of_decision(decision, report))
 
 
 def workload_verdict(
@@ -53,8 +55,9 @@ def workload_verdict(
     concerns = about_workload(row, decisions)
     is_doubted = sign == "Placed" and qualifier(report, concerns)
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    sentence = but(workload_sentence(row, decisions), doubt)
-    return Verdict((exact(row.name, "strong"), f": {sentence}"), "doubtful" if is_doubted else sign)
+    text = (exact(row.name, "strong"), f": {workload_sentence(row, decisions)}")
+    sure = of_workload(row, decisions, report)
+    return Verdict(text, "doubtful" if is_doubted else sign, doubt=doubt, sure=sure)
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
@@ -65,14 +68,21 @@ def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     return f"{row.message}: {reasons}" if reasons else row.message
 
 
-def sentence_about(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> str:
+def sentence_about(decision: Decision, report: Report) -> str:
     """What becomes of the pod, and what that depends on."""
+    return but(fate(decision, report), doubt_about(decision, report))
+
+
+def doubt_about(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> str:
+    """What that depends on; "" if nothing."""
     concerns = about_pod(decision)
-    doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    fate = _fate(decision, report)
-    if decision.runs_on:
-        fate = f"runs on {decision.runs_on}; started again, it {fate}"
-    return but(fate, doubt)
+    return qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
+
+
+def fate(decision: Decision, report: Report) -> str:
+    """What becomes of the pod."""
+    said = _fate(decision, report)
+    return f"runs on {decision.runs_on}; started again, it {said}" if decision.runs_on else said
 
 
 def _fate(decision: Decision, report: Report) -> str:

@@ -1,7 +1,4 @@
-"""A report becomes complete: the sentences that only depend on the rest of it.
-
-Sentences about a story that only depend on the rest of it: what is assumed, what is worst, what would end a loop.
-"""
+"""A report becomes complete: the sentences that only depend on the rest of it."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.render.caveats import sentence, sentences
+from kwhatif.render.certainty import choices
 from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.stand_ins import with_own_names
 from kwhatif.render.timeline import seconds
@@ -22,17 +20,13 @@ from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.report.row import Document, draw_in_notebooks
 from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story
-from kwhatif.words.amounts import plural
 from kwhatif.words.audit import finding_message
 from kwhatif.words.maintenance import why_blocked, why_harmful
 from kwhatif.words.workload import decisions_by_workload, workload_message
 
-#: What `conventions` count.
-_CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
-
 
 def worded_story(story: Story) -> Story:
-    """The story with these sentences."""
+    """The story with sentences on what is assumed, what is worst, and what would end a loop."""
     cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
     return replace(
         story,
@@ -71,10 +65,8 @@ def _assumptions(story: Story) -> Iterator[str]:
 
 def _conventions(story: Story) -> str:
     """Which choices were between equals."""
-    made = [plural(number, words) for what, words in _CHOICES.items() if (number := story.conventions.get(what))]
-    if not made:
-        return "no choice was between equals"
-    return f"of equal choices the first by name is taken: {', '.join(made)} (simulate --runs tries others)"
+    made = choices(story)
+    return f"{made} (simulate --runs tries others)" if made else "no choice was between equals"
 
 
 def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:

@@ -56,13 +56,17 @@ class Browser:
         self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True
     ) -> None:
         """Show the file in a window of that size."""
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        still = {"name": "prefers-reduced-motion", "value": "reduce"}
-        self.ask("Emulation.setEmulatedMedia", features=[scheme, still])
+        self.turn(dark=dark)
         self.ask("Emulation.setScriptExecutionDisabled", value=not script)
         self.resize(width, height)
         self._forget()
         self.driver.get(page.as_uri())
+
+    def turn(self, *, dark: bool, media: str = "") -> None:
+        """Dark or light, on a screen or on paper, without motion."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme, still])
 
     def resize(self, width: int, height: int) -> None:
         """Another size of the window."""
@@ -103,10 +107,12 @@ class Browser:
         """What the browser says of the page: errors, and what the policy has stopped."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
-    def violations(self, axe: str) -> list[str]:
-        """What axe-core objects to: rule, and elements."""
-        self.run(axe)
-        found = self.driver.execute_async_script("axe.run().then(arguments[0])")
+    def violations(self, axe: str, rule: str = "") -> list[str]:
+        """What axe-core objects to, by all rules or by that one: rule, and elements."""
+        self.run(f"if (!window.axe) {{ {axe} }}")
+        found = self.driver.execute_async_script(
+            "axe.run(arguments[0] ? { runOnly: [arguments[0]] } : {}).then(arguments[1])", rule
+        )
         return [f"{each['id']}: {[node['html'][:160] for node in each['nodes']][:3]}" for each in found["violations"]]
 
     def picture(self, target: Path, *, most: int = 1600) -> None:

@@ -14,8 +14,11 @@ from kwhatif.report import Report
 
 #: As a user would name it, without what stands above the project.
 DEMO = Path(os.path.relpath(Path(__file__).parents[2] / "fixtures" / "demo"))
+GANGS = DEMO.parent / "gangs" / "demo"
 #: When the demo's dump was taken.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
+ZONE = "topology.kubernetes.io/zone"
+API_POD = "pod/shop/api-64f75d757d-472td"
 FLAGS = {"ignore_daemonsets": True, "delete_emptydir_data": True}
 
 
@@ -36,6 +39,18 @@ _TYPES = DEMO / "instance-types.json"
 def _karpenter(*more: str) -> Session:
     """The demo's cluster with Karpenter."""
     return kwhatif.load(DEMO / "karpenter.yaml", *(DEMO / name for name in more), now=NOW)
+
+
+@cache
+def _gangs() -> Session:
+    """A cluster with racks, whose scheduler places groups of pods by them."""
+    gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    return kwhatif.load(GANGS / "cluster.yaml", kubernetes_version="1.37", feature_gates=gates)
+
+
+@cache
+def _at(day: str) -> Session:
+    return kwhatif.load(DEMO.parent / "compare" / f"{day}.yaml", now=NOW)
 
 
 def _explained() -> Report:
@@ -63,6 +78,16 @@ PAGES: Mapping[str, Callable[[], tuple[Report, Session]]] = {
     ),
     "consolidate": lambda: (kwhatif.consolidate(_karpenter(), instance_types=_TYPES, now=NOW), _karpenter()),
     "queue": lambda: (kwhatif.pending(cluster("pending.yaml")), cluster("pending.yaml")),
+    "simulate": lambda: (kwhatif.simulate(cluster(), _pod("checkout")), cluster()),
+    "zones": lambda: (kwhatif.outage(cluster(), each=ZONE, jobs=1), cluster()),
+    "advise": lambda: (kwhatif.advise(cluster(), _pod("impossible")), cluster()),
+    "upgrade": lambda: (kwhatif.upgrade(cluster("pending.yaml"), to="1.35"), cluster("pending.yaml")),
+    "threats": lambda: (kwhatif.threats(cluster(), "deploy/shop/api"), cluster()),
+    "who-fits": lambda: (kwhatif.who_fits(cluster("pending.yaml"), "general-a1"), cluster("pending.yaml")),
+    "resize": lambda: (kwhatif.resize(cluster(), API_POD, requests={"cpu": "3"}), cluster()),
+    "compare": lambda: (kwhatif.compare_clusters(_at("monday"), _at("tuesday")), _at("tuesday")),
+    "gang": lambda: (kwhatif.schedule(_gangs(), GANGS / "train.yaml"), _gangs()),
+    "gangs": lambda: (kwhatif.capacity(_gangs(), GANGS / "train.yaml"), _gangs()),
 }
 
 

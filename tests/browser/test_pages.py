@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kwhatif
+from kwhatif.render.html.page import DEGREE_LOOKS
 from kwhatif.report import Report
 from tests.browser.chromium import Browser, axe_core, chromium, is_there
 from tests.browser.pages import DEMO, PAGES, write
@@ -48,30 +49,50 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fetches_nothing_breaks_no_policy_and_is_accessible(
+def test_a_page_fetches_nothing_breaks_no_policy_and_is_accessible_in_light_and_dark_and_on_a_telephone(
     name: str, browser: Browser, axe: str, page: Page
 ) -> None:
     _, path = page(name)
-    for dark in (False, True):
-        browser.open(path, dark=dark)
-        assert (browser.requests(), browser.complaints()) == ([], [])
-        assert browser.violations(axe) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_on_a_telephone(name: str, browser: Browser, page: Page) -> None:
-    browser.open(page(name)[1], width=360, height=740)
+    browser.open(path)
+    assert (browser.requests(), browser.complaints()) == ([], [])
+    assert browser.violations(axe) == []
+    browser.turn(dark=True)
+    assert browser.violations(axe, "color-contrast") == []
+    browser.resize(360, 740)
     assert browser.run("return document.documentElement.scrollWidth") <= 360
+    cut = "[...document.querySelectorAll('h1, h2, h3, p, li, th, td')].filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible' && each.clientWidth && !each.closest('.scroll')).length"
+    assert browser.run(f"return {cut}") == 0
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_says_all_of_it_without_its_script(name: str, browser: Browser, page: Page) -> None:
-    _, path = page(name)
+    report, path = page(name)
     browser.open(path, script=False)
-    assert browser.one("h1").text
-    assert not browser.all(".tools")
-    assert not browser.all(".player")
-    assert len(browser.driver.find_elements("css selector", "table")) >= 1
+    assert not browser.all(".tools, .player")
+    for each in browser.all(".sure > span"):
+        look = DEGREE_LOOKS[each.get_attribute("class")]
+        assert each.text.startswith(f"{look.glyph}{look.words}")
+    assert browser.all("h1 + .sure > span")
+    shown = browser.driver.find_element("css selector", "body").get_attribute("textContent")
+    assert not [said for said in _must_be_said(report) if " ".join(said.split()) not in " ".join(shown.split())]
+
+
+def _must_be_said(report: Report) -> Iterator[str]:
+    """What of the JSON has to be found on the page, whatever the command."""
+    yield from report.caveats
+    yield from (row.pod for row in report.decisions if report.command not in ("upgrade", "capacity"))
+    yield from (row.name for row in report.workloads if report.command == "gate")
+    for scenario in report.scenarios:
+        yield from (scenario.scenario, scenario.verdict.why, scenario.command)
+    if report.audit is not None:
+        yield from (found.message for found in report.audit.findings)
+    if report.story is not None and not report.is_judged:
+        yield from (row.workload for row in report.story.workloads if row.before != row.after)
+        yield from report.story.assumptions if report.resize is None else ()
+    if report.threats is not None:
+        yield from (threat.command for threat in report.threats.threats)
+    if report.who_fits is not None:
+        yield from (taker.subject for taker in report.who_fits.takers)
 
 
 def test_cards_show_the_verdict_that_the_report_has(browser: Browser, page: Page) -> None:
@@ -221,11 +242,20 @@ def test_each_kept_story_of_many_scenarios_is_played_below_its_title(browser: Br
     kept = {row.scenario: row.story for row in report.scenarios if row.story is not None}
     assert len(kept) > 1
     browser.open(path)
+    others = {row.scenario for row in report.scenarios} - kept.keys()
+    assert {each.text for each in browser.all("table a")} == kept.keys() | others
+    for link in [each for each in browser.all("table a") if each.text in others][:2]:
+        name = link.text
+        link.click()
+        shown = browser.run("return document.querySelector(location.hash).textContent")
+        assert f"kwhatif drain {name} " in shown
     for link in [each for each in browser.all("table a") if each.text in kept]:
         name = link.text
         link.click()
-        above = "document.getElementById('player').previousElementSibling.textContent"
-        assert browser.run(f"return {above}") == name
+        assert browser.run("return document.querySelector(location.hash).textContent") == name
+        assert browser.run(
+            "return document.getElementById('player').closest('.told').id === location.hash.slice(1) + '-told'"
+        )
         browser.one("#step").send_keys("\ue010")  # end
         assert f"Pending: {len(kept[name].pending)}" in browser.one("#stage").text
     assert len(browser.all(".tell")) == len(kept) - 1

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from kwhatif.autoscaler.karpenter import build_instance_types, disrupt, provision
-from kwhatif.autoscaler.karpenter.settings import kept_settings, read_settings
+from kwhatif.autoscaler.karpenter.settings import read_settings
+from kwhatif.sources.decoding.autoscalers import kept_settings
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 

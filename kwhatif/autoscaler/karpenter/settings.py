@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -11,12 +11,6 @@ from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.quantity import NANO
 from kwhatif.kube.model.workload import Deployment
 
-_PREFERENCES, _MIN_VALUES, _GATES = "preference-policy", "min-values-policy", "feature-gates"
-_DEVICES, _IDLE = "ignore-dra-requests", "batch-idle-duration"
-#: Flags that change answers, by the variable of the environment that says the same.
-BY_VARIABLE: Mapping[str, str] = {
-    name.upper().replace("-", "_"): name for name in (_PREFERENCES, _MIN_VALUES, _GATES, _DEVICES, _IDLE)
-}
 #: Gates that bring what is not modelled.
 _NOT_MODELLED = ("NodeOverlay", "StaticCapacity", "CapacityBuffer")
 _RESERVED, _SPOT_TO_SPOT = "ReservedCapacity", "SpotToSpotConsolidation"
@@ -55,31 +49,6 @@ def settings_of(cluster: Cluster) -> Settings:
         if texts is not None:
             return read_settings(f"Deployment {key}", texts)
     return DEFAULTS
-
-
-def kept_settings(variables: Iterable[tuple[str, str | None]], arguments: Sequence[str]) -> tuple[str, ...]:
-    """The settings that count, as `name=value`, of a container's environment and arguments; a flag is stronger.
-
-    The value of a variable is None where it stands elsewhere. Nothing else is kept: it may hold anything.
-    """
-    found = {
-        BY_VARIABLE[name]: f"${name}" if value is None else value for name, value in variables if name in BY_VARIABLE
-    }
-    found |= dict(_flags(arguments))
-    return tuple(f"{name}={value}" for name, value in sorted(found.items()))
-
-
-def _flags(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Name and value of each flag that counts, as Go's package `flag` splits them."""
-    left = list(arguments)
-    while left:
-        text = left.pop(0)
-        name, equals, value = text.lstrip("-").partition("=")
-        if not text.startswith("-") or name not in BY_VARIABLE.values():
-            continue
-        if not equals:
-            value = "true" if name == _DEVICES or not left else left.pop(0)
-        yield name, value
 
 
 def without_unknown(texts: Iterable[str]) -> tuple[str, ...]:

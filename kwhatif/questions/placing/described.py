@@ -1,4 +1,4 @@
-"""What a scheduler's results say as decisions, and which pods before it in the queue are why a pod does not fit."""
+"""From a scheduler's results to decisions (`Described`), also where each pod is tried once (`AtOnce`)."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from markupsafe import Markup
 
+from kwhatif.render.html.looks import LOOKS, Mark, View
 from kwhatif.render.html.told import Told
-from kwhatif.render.html.views import LOOKS, Mark, View
 from kwhatif.render.safe import safe, shortened
 from kwhatif.render.timeline import PHRASES
 from kwhatif.report.decision import CandidateRow
@@ -77,6 +77,9 @@ def _view(view: View, picture: Picture, texts: _Texts) -> Mapping[str, object]:
         "counts": {at: mark.landing for at, mark in enumerate(marks) if mark.landing},
         "needs": {
             at: [mark.needs.get(name, 0) for name in picture.resources] for at, mark in enumerate(marks) if mark.needs
+        },
+        "after": {
+            at: [mark.after.get(name, 0) for name in picture.resources] for at, mark in enumerate(marks) if mark.after
         },
         "plugins": plugins,
         "scores": {at: [mark.scores.get(name, 0) for name in plugins] for at, mark in enumerate(marks) if mark.scores},

@@ -9,16 +9,27 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from kwhatif.render.html.data import data_of
+from kwhatif.render.html.looks import LOOKS, Kind, Look, Mark, View
 from kwhatif.render.html.told import Told
-from kwhatif.render.html.views import LOOKS, Kind, Look, Mark, View, views
+from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.picture import Picture, PictureNode
 from kwhatif.words.amounts import amount, some
 
 #: From this number of nodes on, they are cells; the script makes cards of those that are looked for.
 _MANY = 240
-#: Commands whose answer is a list of findings: the map stands below it.
-_IN_WORDS_FIRST = ("audit", "gate")
+#: Commands whose answer is about where pods are: the map stands above the tables, else below them.
+_MAP_FIRST = (
+    "schedule",
+    "preempt",
+    "capacity",
+    "simulate",
+    "drain",
+    "outage",
+    "deschedule",
+    "autoscale",
+    "consolidate",
+)
 #: Resources with a bar on a card.
 _BARS = 3
 
@@ -31,6 +42,8 @@ class Bar(NamedTuple):
     used: float
     need: float
     over: float
+    #: What is used in the end, where that is another amount.
+    after: float | None
 
 
 class Card(NamedTuple):
@@ -80,6 +93,8 @@ class Map(NamedTuple):
 
     places: Sequence[Place]
     legend: Sequence[tuple[Kind, Look, str, int]]
+    #: Which parts of bars there are besides what is used and free: "need", "over", "after".
+    keys: Sequence[str]
     titles: Sequence[str]
     place_label: str
     nodes: int
@@ -95,7 +110,7 @@ class Map(NamedTuple):
 
 def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
     """The map of the cluster; `told`: the stories that move on it."""
-    seen = views(report, len(picture.nodes))
+    seen = views(report, picture)
     first = seen[0]
     resources = picture.resources
     places: dict[str, dict[str, list[Card]]] = {}
@@ -110,22 +125,29 @@ def map_of(report: Report, picture: Picture, told: Sequence[Told] = ()) -> Map:
     return Map(
         places=drawn,
         legend=[(kind, LOOKS[kind], first.called(kind), counts[kind]) for kind in LOOKS if counts[kind]],
+        keys=_keys(drawn),
         titles=[view.title for view in seen],
         place_label=picture.place_label,
         nodes=len(picture.nodes),
         is_dense=len(picture.nodes) > _MANY,
-        is_answer=bool(first.marks) and report.command not in _IN_WORDS_FIRST,
+        is_answer=bool(first.marks) and report.command in _MAP_FIRST,
         data=data_of(picture, seen, told),
         new=counts["new"],
         coming=some(sorted(first.marks.keys() - {node.name for node in picture.nodes}), 6),
     )
 
 
+def _keys(places: Sequence[Place]) -> Sequence[str]:
+    bars = [bar for place in places for pool in place.pools for card in pool.cards for bar in card.bars]
+    shown = {"need": any(bar.need for bar in bars), "over": any(bar.over for bar in bars)}
+    return [key for key, is_there in {**shown, "after": any(bar.after is not None for bar in bars)}.items() if is_there]
+
+
 def _card(number: int, node: PictureNode, view: View, resources: Sequence[str]) -> Card:
     mark = view.marks.get(node.name, Mark("none"))
     needs = view.needs(mark)
     amounts = [
-        _bar(name, used, of, needs.get(name, 0))
+        _bar(name, used, of, needs.get(name, 0), None if mark.after is None else mark.after[name])
         for name, used, of in zip(resources, node.used, node.allocatable, strict=True)
         if of or needs.get(name)
     ]
@@ -143,7 +165,7 @@ def _card(number: int, node: PictureNode, view: View, resources: Sequence[str]) 
     )
 
 
-def _bar(resource: str, used: int, of: int, need: int) -> Bar:
+def _bar(resource: str, used: int, of: int, need: int, after: int | None) -> Bar:
     share = 100 / of if of else 0.0
     filled = min(used * share, 100.0)
     wanted = need * share if of else 100.0
@@ -151,7 +173,11 @@ def _bar(resource: str, used: int, of: int, need: int) -> Bar:
     text = f"{amount(resource, used)} of {amount(resource, of)} used"
     if need:
         text += f", {amount(resource, need)} needed"
-    return Bar(resource, text, round(filled, 1), round(min(wanted, 100 - filled), 1), round(min(over, 20.0), 1))
+    if after is not None:
+        text += f", {amount(resource, after)} in the end"
+    in_the_end = None if after is None else round(min(after * share, 100.0), 1)
+    bounded = round(min(wanted, 100 - filled), 1), round(min(over, 20.0), 1)
+    return Bar(resource, text, round(filled, 1), *bounded, in_the_end)
 
 
 _WIDTH, _CELL, _HEIGHT = 60, 9, 15
@@ -183,6 +209,8 @@ def _glyph(kind: Kind, x: int, y: int) -> str:
         "goes": f"M{x + 1.5} {y + 6.5}h5",
         "lands": f"M{x + 1.5} {y + 6}l2 3l3.5-6",
         "tie": f"M{x + 1.5} {y + 5}h5M{x + 1.5} {y + 8}h5",
+        "loses": f"M{x + 1.5} {y + 6.5}h5",
+        "swaps": f"M{x + 1.5} {y + 5}h5l-2-2M{x + 6.5} {y + 8}h-5l2 2",
         "evicts": f"M{x + 4} {y + 2}v6M{x + 4} {y + 9.5}v1.5",
         "candidate": f"M{x + 4} {y + 3}l3 6h-6z",
         "fits": f"M{x + 2} {y + 6.5}a2 2 0 1 0 4 0a2 2 0 1 0 -4 0",

@@ -57,9 +57,11 @@ function bars(node) {
     const share = of ? 100 / of : 0;
     const filled = Math.min(used * share, 100), wanted = of ? need * share : 100;
     const over = Math.min(Math.max(filled + wanted - 100, 0), 20);
-    const said = `${amount(resource, used)} of ${amount(resource, of)} used${need ? `, ${amount(resource, need)} needed` : ""}`;
+    const after = view.after[node.number]?.[at];
+    const said = `${amount(resource, used)} of ${amount(resource, of)} used${need ? `, ${amount(resource, need)} needed` : ""}${after == null ? "" : `, ${amount(resource, after)} in the end`}`;
     const drawn = make("svg", { class: "bar", viewBox: "0 0 120 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-      make("rect", { class: "track", width: 100, height: 8 }), make("rect", { class: "used", width: filled, height: 8 }),
+      make("rect", { class: "track", width: 100, height: 8 }), make("rect", { class: "used", width: filled, height: after == null ? 8 : 3.5 }),
+      after == null ? null : make("rect", { class: "after", y: 4.5, width: Math.min(after * share, 100), height: 3.5 }),
       make("rect", { class: "need", x: filled, width: Math.min(wanted, 100 - filled), height: 8 }),
       make("rect", { class: "over", x: 100, width: over, height: 8 }), make("path", { class: "end", d: "M100 0V8" }));
     return { resource, said, drawn };
@@ -140,6 +142,9 @@ function show(number) {
   for (const each of [...legend.children].filter((item) => item.querySelector(".glyph"))) each.remove();
   legend.prepend(...Object.entries(data.looks).filter(([letter]) => counts[letter]).map(([letter, [kind, glyph]]) =>
     make("li", { class: kind }, make("span", { class: "glyph", "aria-hidden": "true" }, glyph), `${view.words[letter]} `, make("span", { class: "number" }, counts[letter].toLocaleString("en")))));
+  const parts = { need: view.requests.some(Boolean) || Object.keys(view.needs).length > 0, after: Object.keys(view.after).length > 0 };
+  parts.over = parts.need && (document.querySelector(".map.dense") || [...document.querySelectorAll(".places .over")].some((each) => Number(each.getAttribute("width")) > 0));
+  for (const each of legend.querySelectorAll("[data-key]")) each.hidden = !parts[each.dataset.key];
   find();
 }
 
@@ -336,8 +341,8 @@ function player() {
     if (!found) return;
     told = found;
     if (part) {
-      $(part).after($("player"));
-      $("player-title").textContent = `${text(title)}, step by step`;
+      $(`${part}-told`).prepend($("player"));
+      $("player-title").textContent = `${text(title)}: what happens, step by step`;
     }
     stage.replaceChildren();
     slider.max = told.events.length;
@@ -359,7 +364,7 @@ function player() {
   data.stories.forEach(({ part }, at) => {
     if (!part) return;
     buttons[at] = make("button", { type: "button", class: "more tell", click: () => { tell(at); $("play").focus(); } }, "▶ Play it step by step");
-    $(part).after(buttons[at]);
+    $(`${part}-told`).prepend(buttons[at]);
     for (const link of document.querySelectorAll(`a[href="#${part}"]`)) link.addEventListener("click", () => tell(at));
   });
   tell(0);
@@ -380,6 +385,13 @@ if (data) {
   });
   if ($("player")) player();
 }
+function unfold() {
+  const target = location.hash && document.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`);
+  const around = target && target.closest("details:not([open])");
+  if (around) { around.open = true; target.scrollIntoView(); }
+}
+addEventListener("hashchange", unfold);
+unfold();
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];

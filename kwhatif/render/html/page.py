@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from kwhatif._version import __version__
 from kwhatif.render.answer import answer, difference, suited
-from kwhatif.render.blocks import Block, Cell, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
+from kwhatif.render.blocks import Block, Cell, Degree, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
 from kwhatif.render.detail import Detail, clock
 from kwhatif.render.html.map import map_of
 from kwhatif.render.html.told import told_of
@@ -46,6 +46,21 @@ SIGNS: Mapping[Sign, tuple[str, str, str]] = {
 }
 
 
+class Degreed(NamedTuple):
+    """How a page marks how sure a statement is."""
+
+    glyph: str
+    words: str
+    meaning: str
+
+
+DEGREE_LOOKS: Mapping[Degree, Degreed] = {
+    "proven": Degreed("■", "proven", "it follows from the input by Kubernetes' rules"),
+    "several": Degreed("◧", "one of several outcomes", "the cluster may choose otherwise between equals"),
+    "assumed": Degreed("□", "assumed", "it rests on what is not known, or not modelled"),
+}
+
+
 def to_html(report: Report, picture: Picture | None = None) -> str:
     """The report as a file to open, to attach, to print; with a picture of the cluster, it has a map."""
     detail = suited(_page(), report)
@@ -58,7 +73,7 @@ def comparison_to_html(comparison: Comparison) -> str:
 
 
 def _page() -> Detail:
-    return Detail(now=clock(), page=True)
+    return Detail(now=clock(), page=True, has_room=True)
 
 
 def _document(report: Report, blocks: Iterable[Block], picture: Picture | None = None) -> str:
@@ -112,27 +127,41 @@ class Placed(NamedTuple):
     anchor: str = ""
     anchors: Mapping[str, str] = {}
     is_open: bool = False
+    #: The anchor of the part of which it is the first block: below it stands the part's story.
+    first_of: str = ""
+    #: Of a verdict: it stands below the title of its part, if there is one.
+    level: int = 2
 
 
-def _placed(blocks: Sequence[Block], title: str = "Answer") -> Iterator[Placed]:
+def _placed(blocks: Sequence[Block], title: str = "Answer", outer: Mapping[str, str] | None = None) -> Iterator[Placed]:
     folded = sum(isinstance(block, Folded) for block in blocks)
-    anchors = _anchors(blocks)
+    anchors, level, part = _anchors(blocks) if outer is None else outer, 2, ""
     for block in blocks:
         match block:
             case Heading(text):
-                title = text.removesuffix(":")
-                yield Placed(block, title, anchors[title])
+                title, level = text.removesuffix(":"), 3
+                part = anchors[title]
+                yield Placed(block, title, part)
                 continue
             case Verdict(text) | Sentence(text, "strong"):
                 title = _plain(text).removesuffix(":")
         first = block.columns[0].title if isinstance(block, Table) else ""
-        yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED)
+        yield Placed(block, f"{title}: {first}" if first else title, "", anchors, folded <= _FEW_FOLDED, part, level)
+        part = ""
 
 
 def _anchors(blocks: Sequence[Block]) -> Mapping[str, str]:
-    """Title -> what a link to that part names."""
+    """Title -> what a link to that part names; what has none may have a row of its own."""
     headings = (block.text.removesuffix(":") for block in blocks if isinstance(block, Heading))
-    return {text: f"part{number}" for number, text in enumerate(headings, 1)}
+    inner = (each for block in blocks if isinstance(block, Folded) for each in block.blocks)
+    rows = (_plain_value(row[0]) for each in inner if isinstance(each, Table) and each.named for row in each.rows)
+    named = {text: f"row{number}" for number, text in enumerate(rows, 1)}
+    return named | {text: f"part{number}" for number, text in enumerate(headings, 1)}
+
+
+def _plain_value(value: Value | Cell) -> str:
+    value = _cell(value).value
+    return value if isinstance(value, str) else ""
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -192,5 +221,5 @@ def _environment() -> Environment:
         "placed": _placed,
     }
     made.filters.update(filters)
-    made.globals.update(signs=SIGNS, most_rows=_MOST_ROWS)
+    made.globals.update(signs=SIGNS, degrees=DEGREE_LOOKS, most_rows=_MOST_ROWS)
     return made

@@ -3,88 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import AddedNode
+from kwhatif.render.html.asked import asked_about
+from kwhatif.render.html.looks import Kind, Mark, View
 from kwhatif.render.nodes import objections_of
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditRow
 from kwhatif.report.autoscale import ConsolidateRow
-from kwhatif.report.decision import CandidateRow, Decision, RejectedRow
+from kwhatif.report.capacity import FitRow
+from kwhatif.report.decision import Decision, RejectedRow
 from kwhatif.report.deschedule import DescheduleRow
-from kwhatif.report.story import Story
+from kwhatif.report.picture import Picture
+from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import plural, some
 
-Kind = Literal["new", "goes", "lands", "tie", "fits", "evicts", "candidate", "rejected", "none"]
-
-
-class Look(NamedTuple):
-    """How a verdict about a node is marked: its letter in the page's data, glyph, and words."""
-
-    letter: str
-    glyph: str
-    words: str
-
-
-LOOKS: Mapping[Kind, Look] = {
-    "new": Look("N", "✚", "new"),
-    "goes": Look("G", "⊖", "goes"),
-    "lands": Look("L", "✔", "lands here"),
-    "tie": Look("T", "≈", "equally good"),
-    "fits": Look("F", "○", "fits"),
-    "evicts": Look("E", "!", "would evict here"),
-    "candidate": Look("C", "△", "could evict here"),
-    "rejected": Look("R", "✘", "does not fit"),
-    "none": Look("-", "·", "not asked"),
-}
 #: Of the pods that land on a node, how many are named.
 _MOST_NAMED = 20
 #: Entries about nodes in the page's data: verdicts of pods beyond are left out, but where they land.
 _MOST_ENTRIES = 40_000
 
 
-class View(NamedTuple):
-    """What is asked about on the map: a pod, all of them, replicas, or scenarios."""
-
-    title: str
-    #: What one of them asks for.
-    requests: Mapping[str, int]
-    #: Node -> what becomes of it.
-    marks: Mapping[str, Mark]
-    #: What verdicts are called here, where that is something else.
-    words: Mapping[Kind, str] = {}
-
-    def needs(self, mark: Mark) -> Mapping[str, int]:
-        """What those that land there ask for together; where none does, what one would."""
-        if mark.needs is not None:
-            return mark.needs
-        return {name: count * max(mark.landing, 1) for name, count in self.requests.items()}
-
-    def called(self, kind: Kind) -> str:
-        """The verdict in words."""
-        return self.words.get(kind, LOOKS[kind].words)
-
-
-class Mark(NamedTuple):
-    """A verdict about one node."""
-
-    kind: Kind
-    #: In a few words, and in full.
-    why: str = ""
-    evidence: tuple[str, ...] = ()
-    #: How many pods land here.
-    landing: int = 0
-    #: What they ask for together, where that is not the view's amount for each.
-    needs: Mapping[str, int] | None = None
-    scores: Mapping[str, int] = {}
-    candidate: CandidateRow | None = None
-
-
-def views(report: Report, nodes: int) -> list[View]:
-    """Everything that can be shown on a map of that many nodes, the first as the page opens."""
-    found = list(_views(report, nodes)) or [View("As it is", {}, {}, {"none": "nodes"})]
+def views(report: Report, picture: Picture) -> list[View]:
+    """Everything that can be shown on a map of these nodes, the first as the page opens."""
+    found = list(_views(report, picture)) or [View("As it is", {}, {}, {"none": "nodes"})]
     added = added_nodes(report)
     return [view._replace(marks={**view.marks, **_new(added, view)}) for view in found] if added else found
 
@@ -107,16 +51,17 @@ def _as_new(row: AddedNode, known: Mark) -> Mark:
     return known._replace(kind="new", why=said or group, evidence=tuple(filter(None, [group, *known.evidence])))
 
 
-def _views(report: Report, nodes: int) -> Iterator[View]:
+def _views(report: Report, picture: Picture) -> Iterator[View]:
     if report.scenarios:
         is_drain = report.command == "drain"
         may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
-        marks = {row.scenario: _scenario(ok=row.verdict.ok, why=row.verdict.why) for row in report.scenarios}
+        marks = {node: _scenario(row, node) for row in report.scenarios for node in row.verdict.nodes}
         yield View(f"Each {'drained' if is_drain else 'lost'} alone", {}, marks, {"lands": may, "rejected": may_not})
     if report.audit is not None:
         yield View("Findings", {}, _findings(report.audit), {"rejected": "is in a finding", "none": "is in none"})
     if report.deschedule is not None:
-        yield View("What is evicted, and where it lands", {}, _descheduled(report.deschedule), _DIFFERENT)
+        moved = _with_use(_descheduled(report.deschedule), report.deschedule.story, picture)
+        yield View("What is evicted, and where it lands", {}, moved, _DIFFERENT)
     if report.consolidate is not None:
         yield View(
             "What would be removed", {}, _consolidated(report.consolidate), {"lands": "gets pods", "none": "stays"}
@@ -125,35 +70,64 @@ def _views(report: Report, nodes: int) -> Iterator[View]:
         placed = Counter(each.node for found in report.autoscaler.rounds for each in found.placed)
         marks = {node: Mark("lands", f"+{plural(count, 'pod')}") for node, count in placed.items()}
         yield View("What is added", {}, marks, {"lands": "gets pods", "none": "gets none"})
+    yield from asked_about(report)
+    names = [node.name for node in picture.nodes]
     if report.capacity is not None and report.capacity.best is not None:
-        for row in report.capacity.best.counted:
-            marks = {node: Mark("lands", landing=count) for node, count in row.nodes.items()}
-            stop = next((each for each in report.decisions if each.rejected), None)
-            others = {} if stop is None else _marks(stop)
-            yield View(f"{row.pods:,} more of {row.workload}", row.requests, others | marks)
+        yield from _counted(report.capacity.best, report.decisions, names)
     elif report.decisions:
-        yield from _of_decisions(report.decisions, nodes)
+        yield from _of_decisions(report.decisions, names)
     story = report.story
-    if story is not None and not report.is_judged:
-        yield View("What is different in the end", {}, _ending(story), _DIFFERENT)
+    if story is not None and not report.is_judged and report.resize is None:
+        yield View("What is different in the end", {}, _with_use(_ending(story), story, picture), _DIFFERENT)
 
 
-def _scenario(*, ok: bool, why: str) -> Mark:
-    return Mark("lands") if ok else Mark("rejected", why or "does harm")
+def _scenario(row: ScenarioRow, node: str) -> Mark:
+    zone = "" if row.scenario == node else f"{row.scenario}: "
+    if row.verdict.ok:
+        return Mark("lands", zone.removesuffix(": "))
+    return Mark("rejected", f"{zone}{row.verdict.why or 'does harm'}")
 
 
-def _of_decisions(decisions: Sequence[Decision], nodes: int) -> Iterator[View]:
+def _counted(fit: FitRow, decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
+    """Where replicas go: all of them, then those of each workload; and what stops the next one."""
+    stop = next((each for each in decisions if each.rejected), None)
+    others = {} if stop is None else _marks(stop, names)
+    if len(fit.counted) > 1:
+        needs: dict[str, Counter[str]] = {}
+        landing = Counter[str]()
+        for row in fit.counted:
+            landing.update(row.nodes)
+            for node, count in row.nodes.items():
+                needs.setdefault(node, Counter()).update({name: count * each for name, each in row.requests.items()})
+        marks = {node: Mark("lands", landing=count, needs=needs[node]) for node, count in landing.items()}
+        yield View(f"{sum(landing.values()):,} more pods", {}, others | marks, _GETS)
+    for row in fit.counted:
+        marks = {node: Mark("lands", landing=count) for node, count in row.nodes.items()}
+        yield View(f"{row.pods:,} more of {row.workload}", row.requests, others | marks, _GETS)
+
+
+_GETS: Mapping[Kind, str] = {"lands": "gets pods", "none": "gets none"}
+
+
+def _of_decisions(decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
     if len(decisions) > 1:
         marks = _landings(decisions)
-        yield View(f"All {len(decisions):,} pods", {}, marks, {"lands": "gets pods", "none": "gets none"})
+        asked = {} if marks else decisions[0].requests  # what keeps them all away can be seen then
+        yield View(f"All {len(decisions):,} pods", asked, marks, _GETS)
     room = _MOST_ENTRIES
     for decision in decisions:
         if decision.detail == "short" and len(decisions) > 1:
             continue
         if room < 0:
             break
-        room -= nodes
-        yield View(decision.pod, decision.requests, _marks(decision))
+        room -= len(names)
+        yield View(
+            decision.pod, decision.requests, _marks(decision, names), _IN_PART if decision.detail == "few" else {}
+        )
+
+
+#: Of a decision with a part of its evidence.
+_IN_PART: Mapping[Kind, str] = {"none": "left out of the report"}
 
 
 def _landings(decisions: Sequence[Decision]) -> Mapping[str, Mark]:
@@ -177,8 +151,9 @@ def _landings(decisions: Sequence[Decision]) -> Mapping[str, Mark]:
     }
 
 
-def _marks(decision: Decision) -> dict[str, Mark]:
+def _marks(decision: Decision, names: Sequence[str]) -> dict[str, Mark]:
     marks = {row.node: _rejected(row) for row in decision.rejected}
+    marks |= _like_others(decision, names)
     for row in decision.feasible:
         kind: Kind = "lands" if row.node == decision.node else "tie" if row.node in decision.ties else "fits"
         marks[row.node] = Mark(kind, f"score {row.score}", scores=row.scores, landing=int(kind == "lands"))
@@ -204,6 +179,19 @@ def _rejected(row: RejectedRow) -> Mark:
     reasons = [reason for each in objections for reason in each.reasons] or list(row.reasons)
     evidence = [sentence(item) for each in objections for item in each.evidence]
     return Mark("rejected", "; ".join(dict.fromkeys(reasons)), tuple(dict.fromkeys(evidence)))
+
+
+def _like_others(decision: Decision, names: Sequence[str]) -> Mapping[str, Mark]:
+    """The nodes that are left out of the report, as others are rejected for the same reasons: where all of them are."""
+    standing = [row for row in decision.rejected if row.alike]
+    shown = {row.node for row in decision.rejected} | {row.node for row in decision.feasible}
+    if decision.preemption is not None:
+        shown |= {row.node for row in decision.preemption.candidates}
+    missing = [name for name in names if name not in shown]
+    if not missing or sum(row.alike for row in standing) != len(missing):
+        return {}
+    why = _rejected(standing[0]).why if len(standing) == 1 else "for the same reasons as other nodes"
+    return dict.fromkeys(missing, Mark("rejected", why))
 
 
 def _findings(audit: AuditRow) -> Mapping[str, Mark]:
@@ -243,25 +231,65 @@ def _consolidated(row: ConsolidateRow) -> Mapping[str, Mark]:
 def _changed(change: Mapping[str, int]) -> dict[str, Mark]:
     """The nodes with other numbers of pods, and by how many."""
     more = {node: Mark("lands", f"+{plural(count, 'pod')}") for node, count in change.items() if count > 0}
-    fewer = {node: Mark("fits", f"-{plural(-count, 'pod')}") for node, count in change.items() if count < 0}
+    fewer = {node: Mark("loses", f"-{plural(-count, 'pod')}") for node, count in change.items() if count < 0}
     return more | fewer
 
 
 _DIFFERENT: Mapping[Kind, str] = {
     "lands": "has more pods",
-    "fits": "has fewer pods",
-    "rejected": "goes",
-    "none": "has as many pods",
+    "none": "is as before",
 }
 
 
 def _ending(story: Story) -> Mapping[str, Mark]:
     """Nodes by what is different on them at the end."""
     change: Counter[str] = Counter()
+    who: dict[str, list[str]] = {}
     for row in story.workloads:
-        change.update(row.after)
-        change.subtract(row.before)
-    marks = _changed(change)
+        for node in row.before.keys() | row.after.keys():
+            if more := row.after.get(node, 0) - row.before.get(node, 0):
+                change[node] += more
+                who.setdefault(node, []).append(f"{more:+} of {row.workload}")
+    marks = {node: Mark("swaps", some(said, 2)) for node, said in who.items()} | _changed(change)
     lost = story.verdict.nodes if story.verdict is not None else ()
     why = "is drained" if story.verdict is not None and story.verdict.of == "drain" else "fails"
-    return marks | {node: Mark("rejected", why) for node in lost}
+    marks |= {node: Mark("goes", why) for node in lost}
+    return {node: mark._replace(evidence=tuple(who.get(node, ()))) for node, mark in marks.items()}
+
+
+def _with_use(marks: Mapping[str, Mark], story: Story | None, picture: Picture) -> Mapping[str, Mark]:
+    """The marks with what is used in the end, where that is known: of new workloads the picture has no pod."""
+    if story is None:
+        return marks
+    more, unknown = _more(story, _asks(picture))
+    after = {
+        node.name: dict(zip(picture.resources, map(sum, zip(node.used, more[node.name], strict=True)), strict=True))
+        for node in picture.nodes
+        if node.name in more and node.name not in unknown
+    }
+    return {node: mark._replace(after=after.get(node)) for node, mark in marks.items()}
+
+
+def _asks(picture: Picture) -> Mapping[str, Sequence[int]]:
+    """Workload, or bare pod -> what one pod asks for."""
+    asks = {group.workload: group.requests for group in picture.groups if group.workload}
+    for node in picture.nodes:
+        groups = ((picture.groups[group], name) for group, name in node.pods)
+        asks |= {f"Pod {group.namespace}/{name}": group.requests for group, name in groups if not group.workload}
+    return asks
+
+
+def _more(story: Story, asks: Mapping[str, Sequence[int]]) -> tuple[Mapping[str, Sequence[int]], Collection[str]]:
+    """Node -> by how much more is used of each resource; and the nodes of which that is not known."""
+    more: dict[str, list[int]] = {}
+    unknown = set[str]()
+    for row in story.workloads:
+        for node in row.before.keys() | row.after.keys():
+            change = row.after.get(node, 0) - row.before.get(node, 0)
+            if change and row.workload not in asks:
+                unknown.add(node)
+            elif change:
+                requests = asks[row.workload]
+                known = more.get(node, [0] * len(requests))
+                more[node] = [sum_ + change * each for sum_, each in zip(known, requests, strict=True)]
+    return more, unknown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,22 +11,17 @@ from msgspec import field
 from msgspec.structs import force_setattr, replace
 
 from kwhatif.admission.pod_security.checks import PROFILES
-from kwhatif.autoscaler.karpenter.settings import kept_settings
 from kwhatif.kube.model.meta import LastApplied, controller_of
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, TemplateText
+from kwhatif.kube.model.pod import Pod, PodMeta, TemplateText
 from kwhatif.kube.model.workload import WORKLOADS, CronJob, Job
+from kwhatif.sources.decoding.autoscalers import keep_arguments, keep_settings, may_run_autoscaler
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.workloads.applied_template import template_of
 
 _NOTHING = msgspec.Raw(b"null")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_AUTOSCALER = "cluster-autoscaler"
-#: Its name, and not that of an annotation of its.
-_AUTOSCALER_SIGN = re.compile(rb"cluster-autoscaler(?!\.kubernetes\.io)")
-#: Karpenter's image, as its providers call it.
-_KARPENTER = re.compile(r"karpenter(?:/[a-z-]*controller|-controller)\b")
 
 
 class _Managed(msgspec.Struct, frozen=True, rename="camel"):
@@ -68,41 +62,6 @@ class _Noted(msgspec.Struct, frozen=True):
     metadata: _Meta = field(default_factory=_Meta)
 
 
-class _Variable(msgspec.Struct, frozen=True):
-    name: str = ""
-    value: str = ""
-    value_from: msgspec.Raw = field(name="valueFrom", default=_NOTHING)
-
-    @property
-    def pair(self) -> tuple[str, str | None]:
-        """Its name and value; None: that stands elsewhere."""
-        return self.name, self.value if self.value_from == _NOTHING else None
-
-
-class _Container(msgspec.Struct, frozen=True):
-    image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    env: tuple[_Variable, ...] = ()
-
-    @property
-    def is_autoscaler(self) -> bool:
-        """Whether the command, or else the image, is called so."""
-        program = self.command[0] if self.command else re.split("[:@]", self.image.rpartition("/")[2])[0]
-        return program.rpartition("/")[2] == _AUTOSCALER
-
-
-class _PodSpec(msgspec.Struct, frozen=True):
-    containers: tuple[_Container, ...] = ()
-
-
-class _Running(msgspec.Struct, frozen=True):
-    """A pod, or a template."""
-
-    spec: _PodSpec = _PodSpec()
-
-
-_RUNNING = msgspec.json.Decoder(_Running)
 _RAW = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
 _WORKLOAD = msgspec.json.Decoder(_Workload)
 _WORKLOADS = msgspec.json.Decoder(tuple[_Workload, ...])
@@ -122,7 +81,7 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
         with suppress(*FAILURES):
             for obj, raw in zip(objects, _RAW.decode(json), strict=True):
                 if isinstance(obj, Pod):
-                    _keep_arguments(obj, raw)
+                    keep_arguments(obj, raw)
     if not may_be_applied(kinds, json):
         return
     decoder = _ALL_NOTED if kinds.isdisjoint(WORKLOADS) else _WORKLOADS
@@ -137,7 +96,7 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 def keep_template(obj: Any, json: Buffer) -> None:
     """Keep what was applied of an object, and the text of its template, where it is a workload."""
     if isinstance(obj, Pod):
-        _keep_arguments(obj, json)
+        keep_arguments(obj, json)
     if may_be_applied({type(obj)}, json):
         with suppress(*FAILURES):
             _keep(obj, (_WORKLOAD if isinstance(obj, WORKLOADS) else _NOTED).decode(json))
@@ -150,35 +109,6 @@ def may_be_applied(kinds: Collection[type], json: Buffer) -> bool:
         return bool(others)
     text = bytes(json)
     return any(sign in text for sign in _SIGNS)
-
-
-def may_run_autoscaler(json: Buffer) -> bool:
-    """Whether pods in this JSON may run the Cluster Autoscaler."""
-    return _AUTOSCALER_SIGN.search(json) is not None
-
-
-def _keep_arguments(obj: Pod | PodTemplateSpec, json: Buffer) -> None:
-    """Keep the arguments of the Cluster Autoscaler, if the pod or the template of this JSON runs it."""
-    if not may_run_autoscaler(json):
-        return
-    with suppress(*FAILURES):
-        containers = _RUNNING.decode(json).spec.containers
-        found = next((each for each in containers if each.is_autoscaler), None)
-        if found is not None:
-            arguments = (*found.command[1:], *found.args)
-            notes = replace(obj.metadata.annotations, autoscaler_arguments=arguments)
-            force_setattr(obj, "metadata", replace(obj.metadata, annotations=notes))
-
-
-def _keep_settings(template: PodTemplateSpec, json: Buffer) -> None:
-    """Keep the settings of Karpenter, if the template runs it."""
-    with suppress(*FAILURES):
-        containers = _RUNNING.decode(json).spec.containers
-        found = next((each for each in containers if _KARPENTER.search(each.image)), None)
-        if found is not None:
-            kept = kept_settings((each.pair for each in found.env), (*found.command[1:], *found.args))
-            notes = replace(template.metadata.annotations, karpenter_settings=kept)
-            force_setattr(template, "metadata", replace(template.metadata, annotations=notes))
 
 
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
@@ -195,9 +125,8 @@ def _keep(obj: Any, read: _Workload | _Noted) -> None:
         spec = read.spec
         json = _text(spec.job_template.spec.template if isinstance(obj, CronJob) else spec.template)
         keep_profiles(template.metadata, json)
-        _keep_arguments(template, json.encode())
-        if _KARPENTER.search(json):
-            _keep_settings(template, json.encode())
+        keep_arguments(template, json.encode())
+        keep_settings(template, json.encode())
         force_setattr(template, "text", TemplateText(json=json, applied=template_applied, managed=template_managed))
 
 

@@ -1,7 +1,4 @@
-"""One list of the API, page by page (`client-go/tools/pager`).
-
-How far one list of the API may go.
-"""
+"""One list of the API, page by page (`client-go/tools/pager`), and how far it may go."""
 
 from __future__ import annotations
 
@@ -14,9 +11,10 @@ import msgspec
 
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.autoscalers import may_run_autoscaler
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import ESSENTIAL
-from kwhatif.sources.decoding.templates import keep_templates, may_be_applied, may_run_autoscaler
+from kwhatif.sources.decoding.templates import keep_templates, may_be_applied
 from kwhatif.sources.dumps.left_out import CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest

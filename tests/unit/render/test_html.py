@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.api.html import picture
 from kwhatif.render.answer import answer, suited
 from kwhatif.render.blocks import Verdict
 from kwhatif.render.detail import Detail
 from kwhatif.render.html.chart import chart_of
 from kwhatif.render.html.data import script_data
+from kwhatif.render.html.looks import LOOKS
 from kwhatif.render.html.map import map_of
-from kwhatif.render.html.views import LOOKS, views
+from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.story import Story, StoryBudgetRow
 
@@ -183,7 +185,7 @@ def test_the_picture_has_every_pod_and_what_nodes_have() -> None:
 
 def test_pods_that_land_together_need_their_sum() -> None:
     report = kwhatif.schedule(demo(), DEMO / "pods")
-    everything, *others = views(report, 12)
+    everything, *others = views(report, picture(demo()))
     landing = [each for each in report.decisions if each.node]
     assert sum(mark.landing for mark in everything.marks.values()) == len(landing)
     assert [view.title for view in others] == [each.pod for each in report.decisions if each.detail != "short"]
@@ -192,8 +194,6 @@ def test_pods_that_land_together_need_their_sum() -> None:
 
 
 def test_many_nodes_are_cells() -> None:
-    from kwhatif.api.html import picture
-
     small = picture(demo())
     nodes = tuple(
         small.nodes[0].__class__(

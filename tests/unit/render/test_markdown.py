@@ -70,7 +70,7 @@ def test_other_commands_have_a_verdict_per_pod() -> None:
     stuck = Decision(pod="shop/b", outcome="Unschedulable", message="0/1 nodes are available.")
     made = Report(command="schedule", snapshot=SnapshotInfo(nodes=1), decisions=(placed, stuck))
     assert [line for line in to_markdown(made).splitlines() if line.startswith("#")] == [
-        "### 2 pods, in sequence: 1 stays pending, 1 fits",
+        "### ❌ 2 pods, in sequence: 1 stays pending, 1 fits",
         "#### ❌ `shop/b` stays pending: 0/1 nodes are available.",
         "#### ✅ `shop/a` lands on n1, the best of 0 feasible nodes (1 in all)",
     ]

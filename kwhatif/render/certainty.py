@@ -1,0 +1,155 @@
+"""How sure a statement is: proven, one of several outcomes, or assumed; decided here alone, from what the report holds.
+
+A caveat is said in the words that it has in the line of a verdict (`qualifiers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kwhatif.kube.model.caveat import Caveat, autoscaling, manifests, reading, scheduling, workloads
+from kwhatif.render.blocks import DEGREES, PROVEN, Sure
+from kwhatif.render.qualifiers import about_pod, about_workload, in_short, of_command
+from kwhatif.report import Report
+from kwhatif.report.audit import AuditFindingRow
+from kwhatif.report.decision import Decision, WorkloadRow
+from kwhatif.report.story import Story
+from kwhatif.words.amounts import plural
+
+#: In a cluster it may come otherwise, by chance or by an order that is not known.
+SEVERAL = frozenset[type](
+    {
+        scheduling.OrderOfEquals,
+        scheduling.EvictionOrder,
+        scheduling.Sampling,
+        scheduling.PreemptionSampling,
+        autoscaling.ExpanderTied,
+    }
+)
+#: These say only how it was judged: as the cluster does it.
+EXACT = frozenset[type](
+    {
+        scheduling.BudgetComputed,
+        scheduling.BudgetNotComputed,
+        scheduling.BudgetRecounted,
+        scheduling.Batching,
+        scheduling.ClaimUnbound,
+        scheduling.ExtenderBinds,
+        scheduling.NodeNameSet,
+        scheduling.PendingAsleep,
+        scheduling.TaintRulesIgnored,
+        autoscaling.AutoscalerSettingsRead,
+        autoscaling.AutoscalerKnowsNoGroups,
+        manifests.PodSecurityWarns,
+        manifests.HelmHooks,
+        workloads.ReplicasKept,
+        workloads.OneOfEqualPods,
+        reading.DanglingReference,
+    }
+)
+#: What a story leaves to chance, as `conventions` count it.
+_CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
+
+
+def of_report(report: Report) -> Sequence[Sure]:
+    """The answer as a whole."""
+    return _sure([*_report_choices(report), *_cut(report)], filter(of_command(report), report.caveat_details))
+
+
+def of_decision(decision: Decision, report: Report) -> Sequence[Sure]:
+    """What becomes of a pod."""
+    return _sure(_ties([decision]), _about(report, about_pod(decision)))
+
+
+def of_workload(row: WorkloadRow, decisions: Sequence[Decision], report: Report) -> Sequence[Sure]:
+    """What becomes of the pods of a workload."""
+    return _sure(_ties(decisions), _about(report, about_workload(row, decisions)))
+
+
+def of_story(story: Story, report: Report) -> Sequence[Sure]:
+    """How a story ends."""
+    return _sure([*_story_choices(story), *_unfinished(story)], filter(of_command(report), report.caveat_details))
+
+
+def of_finding(found: AuditFindingRow, report: Report) -> Sequence[Sure]:
+    """A finding of an audit."""
+    told = [] if found.worst.cut is None else [_NOT_OVER]
+    if found.worst.autoscaled:
+        told.append(Sure("assumed", "an autoscaler may add nodes"))
+    return _sure(told, report.caveat_details)
+
+
+def choices(story: Story) -> str:
+    """`of equal choices the first by name is taken: 1 node, 2 preemptions`; "" if there were none."""
+    made = [plural(number, words) for what, words in _CHOICES.items() if (number := story.conventions.get(what))]
+    return f"of equal choices the first by name is taken: {', '.join(made)}" if made else ""
+
+
+def _sure(found: Iterable[Sure], caveats: Iterable[Caveat]) -> Sequence[Sure]:
+    """All that keeps it from being proven, the weakest first."""
+    kept = [caveat for caveat in caveats if type(caveat) not in EXACT]
+    several = in_short([caveat for caveat in kept if type(caveat) in SEVERAL])
+    assumed = in_short([caveat for caveat in kept if type(caveat) not in SEVERAL])
+    said = [*found, *([Sure("several", several)] if several else []), *([Sure("assumed", assumed)] if assumed else [])]
+    return sorted(dict.fromkeys(said), key=lambda each: DEGREES.index(each.degree)) or (PROVEN,)
+
+
+def _about(report: Report, concerns: Callable[[Caveat], bool]) -> Iterable[Caveat]:
+    return filter(concerns, report.caveat_details)
+
+
+# --- facts besides the caveats ---------------------------------------------------------------------------------------
+
+_NOT_OVER = Sure("assumed", "it was not played to its end")
+
+
+def _ties(decisions: Sequence[Decision]) -> Iterator[Sure]:
+    tied = [count for each in decisions if (count := _equals(each)) > 1]
+    if len(decisions) == 1 and tied:
+        yield Sure("several", f"{plural(tied[0], 'node')} are equally good")
+    else:
+        yield from _tied(len(tied), len(decisions))
+
+
+def _tied(tied: int, pods: int) -> Iterator[Sure]:
+    if tied:
+        yield Sure("several", f"{tied:,} of {plural(pods, 'pod')} {'has' if tied == 1 else 'have'} equally good nodes")
+
+
+def _equals(decision: Decision) -> int:
+    """How many nodes are as good for it as the best."""
+    if decision.outcome == "Preempts" and decision.preemption is not None:
+        return len(decision.preemption.ties)
+    return len(decision.ties) if decision.outcome == "Placed" else 0
+
+
+def _report_choices(report: Report) -> Iterator[Sure]:
+    if report.command not in ("upgrade", "capacity", "advise", "autoscale"):
+        yield from _ties(report.decisions)
+    if report.story is not None:
+        yield from _story_choices(report.story)
+    evicted = () if report.deschedule is None else report.deschedule.evicted
+    tied = sum(each.replacement is not None and len(each.replacement.ties) > 1 for each in evicted)
+    yield from _tied(tied, len(evicted))
+
+
+def _story_choices(story: Story) -> Iterator[Sure]:
+    runs = story.runs
+    if runs is not None:
+        if any(each.runs < runs.runs for each in runs.facts):
+            yield Sure("several", f"{plural(runs.runs, 'run')} with other choices and times end differently")
+    elif made := choices(story):
+        yield Sure("several", made)
+
+
+def _cut(report: Report) -> Iterator[Sure]:
+    if report.story is not None:
+        yield from _unfinished(report.story)
+    unjudged = 0 if report.audit is None else sum(each.scenarios - each.judged for each in report.audit.probes)
+    if unjudged:
+        yield Sure("assumed", f"{plural(unjudged, 'what-if')} not reached")
+
+
+def _unfinished(story: Story) -> Iterator[Sure]:
+    if story.outcome == "horizon" or (story.cycle is not None and story.cycle.suspected):
+        yield _NOT_OVER
