@@ -30,7 +30,7 @@ from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.evidence import UnboundClaim
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.state.change import Bind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -55,7 +55,7 @@ def proposals(
         yield from anywhere(pod)
     elif (first.evidence is None or isinstance(first.evidence, UnboundClaim)) and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
-    elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
+    elif scheduler_of(pod) not in scene.profiles:
         yield with_scheduler(next(iter(scene.profiles)), pod.spec.scheduler_name)
     if node is None:
         return
@@ -181,7 +181,7 @@ def _landing(scene: Scene, gone: Pod, state: State) -> str:
     again = unstarted(gone)
     meta = replace(again.metadata, name=f"{again.metadata.name}-anew", uid="")
     pod = PodInfo(replace(again, metadata=meta))
-    profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = profile_of(pod.pod, scene.profiles)
     result = None if profile is None else result_of(attempt(profile, pod, state))
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 

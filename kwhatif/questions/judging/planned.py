@@ -17,7 +17,7 @@ from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate
@@ -159,7 +159,7 @@ class PendingPods:
 
     def is_ours(self, info: PodInfo) -> bool:
         """Whether one of the cluster's schedulers that are known places it."""
-        return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
+        return scheduler_of(info.pod) in self._session.profiles
 
 
 def _workloads_of(planned: Sequence[Planned], state: State) -> Mapping[str, Planned]:

@@ -19,7 +19,7 @@ from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption, Victim, counted
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete, Upsert
@@ -150,7 +150,7 @@ class Described:
 
     def profile_of(self, pod: Pod) -> Profile | None:
         """None: another scheduler places it."""
-        return self._profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        return profile_of(pod, self._profiles)
 
     def described(
         self, explained: Explained, result: ScheduleResult, whole: Callable[[], Attempt] | None = None

@@ -27,7 +27,7 @@ from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.result import AttemptOutcome
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.hints import QUEUE
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
@@ -280,7 +280,7 @@ class Replay:
         yield from (each.node for each in found.placed if each.node is not None) if found.is_placed else ()
 
     def _profile_of(self, info: PodInfo) -> Profile:
-        return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        return self._profiles[scheduler_of(info.pod)]
 
 
 def _differences(before: Cluster, after: Cluster) -> Iterator[tuple[KubernetesObject | None, KubernetesObject | None]]:
