@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 import kwhatif
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.errors import InputError, WorkersLost
+from kwhatif.errors import InputError, OutOfTime, WorkersLost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
@@ -187,6 +188,32 @@ def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     assert multiprocessing.active_children() != []
     with pytest.raises(KeyboardInterrupt):
         outcomes.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert left() == []
+
+
+class Slow(NodePlayer):
+    """Another process takes longer than anything waits."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, Parameters(), Outages())
+        self._parent = os.getpid()
+
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
+        if os.getpid() != self._parent:
+            time.sleep(600)
+        return super().play(scenario)
+
+
+@needs_fork
+def test_a_process_that_is_not_awaited_any_more_is_ended(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where this one has nothing to play."""
+    monkeypatch.setattr(processes, "_LOOK", 0.01)
+    slow = Slow(demo)
+    outcomes = play_in_processes(slow, scenarios(demo)[:4], 2)
+    next(outcomes)
+    slow.is_awaited = lambda: False
+    with pytest.raises(OutOfTime):
+        list(outcomes)
     assert left() == []
 
 
