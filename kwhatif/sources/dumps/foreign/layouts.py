@@ -82,15 +82,21 @@ def recognize(paths: Sequence[str], known: KnownKinds) -> Layout | None:
 
 
 def _layout(tool: Tool, marks: Matches, paths: Sequence[str], known: KnownKinds) -> Layout:
-    tops = sorted({match["top"] for match in marks})
+    every = {match["top"] for match in marks}
+    #: What looks like a dump within a dump is a file of it, such as the output of a command.
+    tops = sorted(top for top in every if not any(top != other and top.startswith(other) for other in every))
     if len(tops) > 1 and not tool.is_joined:
-        named = [top.rstrip("/") or "." for top in tops]
+        named = [top.rstrip("/")[:_SHOWN] for top in tops]
         raise Unreadable(f"holds {tool.name} in each of {some(named)}", "name one of these folders, unpacked")
     found = tool.chosen(_matches(tool.objects, paths), marks)
     found = [match for match in found if tool.is_joined or match["top"] in tops]
     kinds = {match[0]: kind for match in found if (kind := _kind_of(match, tool, known)) is not None}
     notes = frozenset(path for path in paths if tool.notes is not None and tool.notes.fullmatch(path))
     return Layout(tool.name, kinds, notes, partial(tool.caveats, found), not tool.has_all_kinds(found))
+
+
+#: So much of the name of a folder.
+_SHOWN = 100
 
 
 def plain(paths: Sequence[str]) -> Layout:

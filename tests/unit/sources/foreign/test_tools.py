@@ -372,6 +372,10 @@ class TestKubectlGather:
         if suffix == "folder":
             assert described(path / "hub").kinds["Node"] == 12
 
+    def test_what_looks_like_a_dump_within_it_is_a_file_of_it(self, tmp_path: Path) -> None:
+        files = dumps.gathered() | {"hub/addons/x/cluster/nodes/n.yaml": b"{ never read"}
+        assert described(dumps.packed(tmp_path, "tar", files)).kinds["Node"] == 12
+
 
 class TestVelero:
     def test_each_object_counts_once_in_the_version_that_is_preferred(self, tmp_path: Path) -> None:
