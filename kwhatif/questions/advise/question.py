@@ -16,7 +16,7 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.blocking import delete_pods
 from kwhatif.questions.advise.change import COSTS, AdvisedChange
-from kwhatif.questions.advise.cluster import add_nodes
+from kwhatif.questions.advise.proposals import add_nodes
 from kwhatif.questions.advise.scene import Scene
 from kwhatif.questions.decisions.decide import in_full, objections_of
 from kwhatif.questions.judging.judge import judge

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.questions.advise.change import Advice, AdvisedChange
-from kwhatif.questions.advise.cluster import add_nodes
-from kwhatif.questions.advise.proposals import landing_elsewhere, proposals
+from kwhatif.questions.advise.proposals import add_nodes, landing_elsewhere, proposals
 from kwhatif.questions.advise.reserved import RESERVED, scarce_devices, unused_devices
 from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
 from kwhatif.scheduler.framework.evidence import InsufficientResource
