@@ -27,7 +27,7 @@ from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, AdvisedR
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.state.pod_info import PodInfo
@@ -282,7 +282,7 @@ class Advisor:
     def _searched_with(scene: PodAttempt, first: AdvisedChange) -> Searched:
         """If one change is certainly needed: what else, if that alone is not enough."""
         pod = scene.revised((first,))
-        profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = None if pod is None else profile_of(pod.pod, scene.profiles)
         if pod is None or profile is None:
             return Searched(())
         result = attempt(profile, pod, scene.state)

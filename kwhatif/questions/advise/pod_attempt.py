@@ -19,7 +19,7 @@ from kwhatif.questions.manifests.edited import make_edit
 from kwhatif.scheduler.framework.attempt import Objections, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.change import Delete
@@ -46,7 +46,7 @@ class WhatIfTrial:
         self._scene = scene
         self.pod = pod
         self.state = state
-        self._profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        self._profile = profile_of(pod.pod, scene.profiles)
         self._cycle: Cycle | None = None
         self._stopped: Verdict | None = None
         self._failed = self._profile is None

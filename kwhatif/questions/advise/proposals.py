@@ -50,7 +50,7 @@ from kwhatif.scheduler.framework.evidence import (
     UntoleratedTaint,
     taint_text,
 )
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.state.change import Bind
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -122,7 +122,7 @@ def proposals(
         yield from anywhere(pod)
     elif (first.evidence is None or isinstance(first.evidence, UnboundClaim)) and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
-    elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
+    elif scheduler_of(pod) not in scene.profiles:
         yield with_scheduler(next(iter(scene.profiles)), pod.spec.scheduler_name)
     if node is None:
         return
@@ -248,7 +248,7 @@ def _landing(scene: PodAttempt, gone: Pod, state: State) -> str:
     again = unstarted(gone)
     meta = replace(again.metadata, name=f"{again.metadata.name}-anew", uid="")
     pod = PodInfo(replace(again, metadata=meta))
-    profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = profile_of(pod.pod, scene.profiles)
     result = None if profile is None else result_of(attempt(profile, pod, state))
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 

@@ -181,6 +181,27 @@ def test_a_worker_has_something_in_reserve_however_small_the_blocks_are(demo: Se
         team.dismiss()
 
 
+@needs_fork
+def test_workers_have_as_much_to_do_as_this_process_plays_next(demo: Session) -> None:
+    """A lost zone takes as long as many lost nodes: meanwhile workers are given nothing."""
+    nodes = scenarios(demo)[:6]
+    zone = SweepScenario("zone", tuple(each.name for each in nodes[:4]))
+    given = processes._Team(
+        multiprocessing.get_context("fork"), player(demo), [[nodes[0]], [zone], *[[each] for each in nodes[1:]]]
+    )
+    try:
+        given.hire()
+        (_, block), *_ = given._working.values()
+        assert [each.name for each in block] == [nodes[0].name, "zone"]
+        block.clear()
+        given._stock_up(1)
+        assert len(block) == 1
+        given._stock_up(len(zone.nodes))
+        assert len(block) == len(zone.nodes)
+    finally:
+        given.dismiss()
+
+
 def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     outcomes = play_in_processes(player(demo), scenarios(demo), 2)
     assert isinstance(outcomes, Iterator)

@@ -334,6 +334,11 @@ class TestInsights:
         assert "dump: config/pod/shop/y.json, document 1" in said
         assert "spec.nodeName: expected a string, got an integer" in said
 
+    def test_an_empty_file_is_named(self, tmp_path: Path) -> None:
+        files = dumps.insights() | {"config/node/general-a1.json": b"\n"}
+        with pytest.raises(kwhatif.InputError, match=r"config/node/general-a1.json: is empty .the tool was stopped"):
+            kwhatif.load(dumps.packed(tmp_path, "tar", files))
+
     def test_a_folder_with_manifests_is_not_one(self, tmp_path: Path) -> None:
         node = dumps.to_json(next(obj for obj in dumps.demo() if obj["kind"] == "Node"))
         other = node.replace(b'"batch-a1"', b'"other"')
