@@ -78,11 +78,15 @@ def recognize(paths: Sequence[str], known: KnownKinds) -> Layout | None:
     Raises:
         Unreadable: it holds several clusters.
     """
+    first: Layout | None = None
     for tool in TOOLS:
         marks = _matches((tool.mark,), paths)
         if marks and not (tool.never is not None and any(map(tool.never.fullmatch, paths))):
-            return _layout(tool, marks, paths, known)
-    return None
+            layout = _layout(tool, marks, paths, known)
+            if layout.kinds:
+                return layout
+            first = first or layout
+    return first
 
 
 def _layout(tool: Tool, marks: Matches, paths: Sequence[str], known: KnownKinds) -> Layout:

@@ -399,6 +399,10 @@ class TestVelero:
         assert "Node" not in both.cluster.unread
         assert decisions(both, PODS[:2]) == decisions(kwhatif.load(dumps.DEMO), PODS[:2])
 
+    def test_a_tool_whose_dump_has_no_objects_does_not_hide_another_one(self, tmp_path: Path) -> None:
+        files = dumps.must_gather() | {"resources/secrets/namespaces/shop/s.json": b"{never read"}
+        assert described(dumps.packed(tmp_path, "tar", files)).kinds["Node"] == 12
+
     def test_two_backups_are_refused(self, tmp_path: Path) -> None:
         twice = {f"{name}/{path}": text for name in ("a", "b") for path, text in dumps.velero().items()}
         with pytest.raises(kwhatif.InputError, match=r"holds a Velero backup in each of a, b"):
