@@ -244,7 +244,7 @@ _CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
 
 
 def why(row: HarmRow, subjects: int = 1) -> str:
-    """The cause in words, of this number of workloads; "" where what happens says it."""
+    """The cause in words, of that number of workloads; "" where what happens says it."""
     about, several = listed(row.about), subjects > 1
     match row.cause:
         case "room":

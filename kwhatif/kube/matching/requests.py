@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 from kwhatif.kube.gates import BASE_RESIZES, SPEC_ALONE, ResizeRules
 from kwhatif.kube.matching.label_syntax import label_key_errors
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.pod import ContainerStatus, Pod, PodSpec, pod_condition
+from kwhatif.kube.model.pod import RESIZE_PENDING, ContainerStatus, Pod, PodSpec, pod_condition
 from kwhatif.kube.model.quantity import (
     Quantity,
     QuantityText,
@@ -127,7 +127,7 @@ def _granted(
 
 
 def _is_infeasible(pod: Pod) -> bool:
-    pending = pod_condition(pod, "PodResizePending")
+    pending = pod_condition(pod, RESIZE_PENDING)
     return pending is not None and pending.reason == "Infeasible"
 
 

@@ -252,6 +252,8 @@ _INJECTION = tuple(
     if name.endswith(("_inject", "dapr_enabled"))
 )
 NO_ANNOTATIONS = PodAnnotations()
+#: Conditions by which a kubelet says how far a resize in place is.
+RESIZE_PENDING, RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 #: The reason of the condition DisruptionTarget on a pod whose node is gone.
 ORPHANED = "DeletionByPodGC"
 #: The finalizer that the Job controller removes once it has counted the pod.

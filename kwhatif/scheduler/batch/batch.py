@@ -231,9 +231,9 @@ class Batch:
         if names is None:
             return False
         if self._candidates is not None:
-            changed = Changed(since, sorted(names), sorted(budgets))
+            changed = Changed(since, names, budgets)
             self._candidates = shared.updated(self._sharing, self._candidates, self._cycle, changed)
-        self._refresh(sorted(names))
+        self._refresh(names)
         return True
 
     def _follow(self, touched: Touched) -> set[str] | None:
@@ -271,9 +271,9 @@ class Batch:
         if self._candidates is not None and self._scores is None and (feasible := self._candidates.feasible):
             self._score(feasible)
         if self._feasible is not None:
-            self._feasible.refresh(names)
+            self._feasible.refresh(sorted(names))
         elif self._scores is not None:
-            self._feasible = FeasibleNodes(self._cycle, self._scores, names)
+            self._feasible = FeasibleNodes(self._cycle, self._scores, sorted(names))
 
     def _score(self, feasible: Iterable[str]) -> None:
         """Score the nodes: if pods evict more than they need, others find room."""

@@ -6,7 +6,7 @@ is evaluated once for all of them, not once for each signature.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable
 from typing import NamedTuple
 
 import msgspec
@@ -64,9 +64,9 @@ class Changed(NamedTuple):
     """What has changed since a generation of the state."""
 
     since: int
-    #: Names of nodes, and keys of budgets, sorted.
-    nodes: Sequence[str]
-    budgets: Sequence[str]
+    #: The names of nodes, and the keys of budgets.
+    nodes: Collection[str]
+    budgets: Collection[str]
 
 
 class SharedCandidates:
@@ -94,7 +94,7 @@ class SharedCandidates:
             found = own
         found.use_for(cycle.pod)
         if found.generation != cycle.state.generation:
-            found.refresh(changed.nodes, changed.budgets)
+            found.refresh(sorted(changed.nodes), sorted(changed.budgets))
             found.generation = cycle.state.generation
         if key is not None:
             self._known[key] = found

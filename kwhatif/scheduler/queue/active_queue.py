@@ -122,6 +122,11 @@ class ActiveQueue:
         """UIDs of the pods that were popped and are not done."""
         return self._in_flight.keys()
 
+    @property
+    def is_any_in_flight(self) -> bool:
+        """Whether a pod was popped that is not done."""
+        return bool(self._in_flight)
+
     def move_to_in_flight(self, info: QueuedEntity) -> bool:
         """The pod was popped; False if its UID is already in flight: then this one is dropped."""
         info.attempts += 1

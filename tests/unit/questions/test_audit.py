@@ -70,6 +70,8 @@ PLANTED = {
     "budget-of-all": [("budget-useless", "allows-all", "PodDisruptionBudget shop/web")],
     "tainted-since": [("no-way-back", "taint", WEB)],
     "unlabelled-since": [("no-way-back", "labels", WEB)],
+    "volume-elsewhere": [("no-way-back", "volume", "Deployment shop/ledger")],
+    "upgrade-affinity": [("upgrade-worse", "release", WEB)],
     "pending-now": [("service-lost", "placement", "Deployment shop/index")],
     "silent-node": [("service-lost", "node-silent", "StatefulSet shop/ledger")],
     "bare-pod": [("no-way-back", "bare", "Pod ops/debug")],
@@ -87,7 +89,10 @@ PLANTED = {
 CLEAN = ["clean", "clean-growing"]
 #: Without a fix: what would help is not an edit of the cluster, or none of those that are tried.
 #: A silent node keeps the volume of `zone-volume` until somebody marks it as down.
-UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"}
+UNFIXED = {
+    *("silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"),
+    *("volume-elsewhere", "upgrade-affinity"),
+}
 #: Of these the first finding has none: a pod whose volume no other pod may use, and pods that no zone may have.
 NOT_FIRST = {"restart-volume"}
 
@@ -171,6 +176,9 @@ def _shows(session: Session, finding: AuditFindingRow) -> bool:
             return _in_story(report, finding)
         case "simulate":
             return _in_story(kwhatif.simulate(session, then=words[1:2]), finding)
+        case "upgrade":
+            upgrade = kwhatif.upgrade(session, to=words[1]).upgrade
+            return upgrade is not None and finding.worst.subject in [each.workload for each in upgrade.worse]
         case "schedule":
             (decision,) = kwhatif.schedule(session, *words).decisions
             node = session.state.pods[decision.pod].pod.spec.node_name
