@@ -37,8 +37,8 @@ from kwhatif.questions.advise.manifest import (
     ungated,
     with_scheduler,
 )
+from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt, WhatIfTrial
 from kwhatif.questions.advise.reserved import is_reserved
-from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.evidence import (
@@ -111,7 +111,7 @@ _MOST_WORKLOADS = 4
 
 
 def proposals(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, obstacles: Sequence[Obstacle]
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, obstacles: Sequence[Obstacle]
 ) -> Iterator[AdvisedChange]:
     """Changes that may remove the first obstacle to the node; `made` are the changes so far."""
     first, pod = obstacles[0], trial.pod.pod
@@ -134,7 +134,7 @@ def proposals(
 
 
 def _several_terms(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, first: Obstacle
 ) -> Iterator[AdvisedChange]:
     """All unmatched terms of affinity, or of anti-affinity: the filter names only the first."""
     objecting: list[OwnTerm] = []
@@ -151,7 +151,7 @@ def _several_terms(
 
 
 def _without_pods(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, first: Obstacle
 ) -> Iterator[AdvisedChange]:
     node = trial.node(name)
     if node is None:
@@ -163,7 +163,7 @@ def _without_pods(
     yield from _scaled(scene, made, trial, name, first, ranked)
 
 
-def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+def _deletions(trial: WhatIfTrial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """The smallest set of pods to delete to remove the first obstacle."""
     dying = [pod for pod in ranked if pod.terminating]
     if dying and _is_gone(trial, name, first, dying):
@@ -181,7 +181,7 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
         yield _without(_needed(trial, name, first, largest), trial)
 
 
-def _helpful(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _helpful(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
     """The first pod whose deletion removes all obstacles, and the first of these that has an owner.
 
     If there is none, the first whose deletion removes the first obstacle.
@@ -209,7 +209,7 @@ def _is_owned(pod: PodInfo) -> bool:
     return controller_of(pod.pod.metadata) is not None
 
 
-def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _needed(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
     """Without pods that need not be deleted: the most important ones are spared first."""
     needed = list(pods)
     for pod in reversed(pods):
@@ -219,17 +219,17 @@ def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -
     return needed
 
 
-def _is_gone(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> bool:
+def _is_gone(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> bool:
     """Whether the obstacle is gone without these pods; others may be left."""
     obstacles = trial.without(pods).obstacles(name)
     return obstacles is not None and not any(_is_same(each, first) for each in obstacles)
 
 
-def _without(pods: Sequence[PodInfo], trial: Trial) -> AdvisedChange:
+def _without(pods: Sequence[PodInfo], trial: WhatIfTrial) -> AdvisedChange:
     return delete_pods([pod.pod for pod in pods], trial.pod)
 
 
-def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChange) -> AdvisedChange:
+def landing_elsewhere(scene: PodAttempt, trial: WhatIfTrial, name: str, change: AdvisedChange) -> AdvisedChange:
     """The deletion of a pod that a controller replaces: where the replacement goes, once the pod has its room."""
     keys = change.target.split(", ")
     if change.kind != "delete-pod" or len(keys) != 1 or keys[0] not in scene.state.pods:
@@ -243,7 +243,7 @@ def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChan
     return delete_pods([gone], trial.pod, moved_to=landed) if landed else change
 
 
-def _landing(scene: Scene, gone: Pod, state: State) -> str:
+def _landing(scene: PodAttempt, gone: Pod, state: State) -> str:
     """The node for another pod like it, without evictions; "" for none."""
     again = unstarted(gone)
     meta = replace(again.metadata, name=f"{again.metadata.name}-anew", uid="")
@@ -253,7 +253,7 @@ def _landing(scene: Scene, gone: Pod, state: State) -> str:
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 
 
-def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+def _completed(trial: WhatIfTrial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """Wait for a Job of some of these: once it is complete, all its pods are gone."""
     jobs: dict[str, Job] = {}
     for pod in ranked:
@@ -267,7 +267,12 @@ def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 
 
 def _scaled(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
+    scene: PodAttempt,
+    made: Sequence[AdvisedChange],
+    trial: WhatIfTrial,
+    name: str,
+    first: Obstacle,
+    ranked: Sequence[PodInfo],
 ) -> Iterator[AdvisedChange]:
     """Scale down the workloads that own these; their controllers choose the pods."""
     workloads: dict[tuple[str, str], Resizable] = {}
