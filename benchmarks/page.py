@@ -13,8 +13,9 @@ from benchmarks.rows import Row, at_most
 
 TITLE = "A page in a browser"
 NOTE = """A pod that must evict on 5,000 full nodes, as one HTML file. Milliseconds are by the clock, as Chromium's
-Performance API has them, without a graphics card: other work on the machine disturbs them. The longest wait is the longest task while
-nodes are looked for, letter by letter; the longest frame is that of scrolling from top to bottom."""
+Performance API has them, without a graphics card: other work on the machine disturbs them. The longest wait
+is the longest task while nodes are looked for, letter by letter; the longest frame is that of scrolling
+from top to bottom."""
 #: What is typed: a zone, then a node, then a workload whose pods are looked through.
 _TYPED = ("eu-1b", "node-0123", "team-1/app-1")
 
