@@ -78,5 +78,9 @@ class PluginFailed(KwhatifError):
     """A third-party plugin raised: names the plugin, the extension point, the pod and the node."""
 
 
+class OutOfTime(KwhatifError):
+    """Nothing waits any longer for what is being played. What asks for it within a time catches this."""
+
+
 class WorkersLost(KwhatifError):
     """Processes of `--jobs`, or workers of `--dask`, have ended again and again: the message says at which scenario."""

@@ -12,9 +12,10 @@ from hypothesis import settings
 USUAL = 100
 
 
-def examples(count: int) -> int:
-    """So many in `make deep`; in `make test` the same part of them as of the usual number (`conftest`)."""
-    return max(1, count * settings().max_examples // USUAL)
+def examples(count: int, deep: int = 0) -> int:
+    """So many in `make deep`, or `deep`; in `make test` the same part of `count` as of the usual number (`conftest`)."""
+    most = settings().max_examples
+    return deep if deep and most >= USUAL else max(1, count * most // USUAL)
 
 
 def slow_but_each(cases: Sequence[Any], every: int) -> list[Any]:

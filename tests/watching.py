@@ -11,17 +11,21 @@ from kwhatif.api.scheduler import scheduler_source
 from kwhatif.api.sessions import admitted, follow_release
 from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
 from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
+from kwhatif.sources.validation.stand_ins import stand_in
 from kwhatif.state.history import ChangedObject
 from kwhatif.state.state import State
+from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 Json = dict[str, Any]
 NOW = "2026-01-01T12:00:00Z"
+KINDS = KnownKinds()
 SOURCE = scheduler_source({"kubernetes_version": "1.36"})
 BY_NAME = {asked.name: asked for asked in ASKED}
 #: Lists of which the objects change at random.
@@ -38,6 +42,7 @@ CHANGING = (
     "ServiceAccount",
     "Event FailedScheduling",
     "Event Scheduled",
+    "clonesets.apps.kruise.io",
 )
 _NAMES = ("a", "b", "c", "d")
 
@@ -135,8 +140,15 @@ def _time(random: Random) -> str | None:
     return f"2026-01-01T{random.randrange(10, 14)}:0{random.randrange(3)}:00Z" if random.randrange(3) else None
 
 
+_OWNERS: tuple[Json, ...] = (
+    *({"apiVersion": "apps/v1", "kind": "ReplicaSet"},) * 3,
+    {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet"},
+    {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster"},
+)
+
+
 def _pod(random: Random) -> Json:
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "1", "controller": True}
+    owner = random.choice(_OWNERS) | {"name": "a", "uid": "1", "controller": True}
     made = _namespaced(random, labels={"app": random.choice(("web", "db"))}, ownerReferences=[owner])
     made["metadata"]["uid"] = f"{_key(made)}-{random.randrange(2)}"
     request = {"cpu": random.choice(("100m", "400m", "900m")), "memory": "64Mi"}
@@ -209,6 +221,14 @@ def _replica_set(random: Random) -> Json:
     return made | {"spec": {"replicas": random.randrange(3), "selector": labels, "template": pod}}
 
 
+def _clone_set(random: Random) -> Json:
+    """Mostly with what is needed to stand for it."""
+    made, template = _replica_set(random), {"updateStrategy": {"partition": 1}}
+    if not random.randrange(6):
+        del made["spec"]["template"]
+    return made | {"spec": made["spec"] | template}
+
+
 _MADE = {
     "Node": _node,
     "Pod": _pod,
@@ -222,6 +242,7 @@ _MADE = {
     "ServiceAccount": _namespaced,
     "Event FailedScheduling": _failure,
     "Event Scheduled": _scheduled,
+    "clonesets.apps.kruise.io": _clone_set,
 }
 
 
@@ -231,8 +252,11 @@ def _collected() -> Collected:
 
 def read(events: Iterable[ListEvent]) -> Session:
     """As `load_live` reads it."""
-    collected = _collected()
-    take_in(iter(events), Intake("the server"), collected)
+    collected, intake = _collected(), Intake("the server")
+    take_in(iter(events), intake, collected)
+    found = intake.decoder.bystanders.workloads
+    collected.caveats += stand_in(collected.cluster, found, KINDS, "default")
+    stand_in_for_missing(collected.cluster, KINDS.of_owner)
     collected.cluster.taken_at = NOW
     scheduler = follow_release(collected, SOURCE)
     loaded = admitted(collected, None, strict=False)

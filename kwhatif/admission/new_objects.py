@@ -1,10 +1,6 @@
-"""Admission of a new PersistentVolumeClaim: defaults, the default storage class, limits and quotas.
+"""Admission of objects other than pods: workloads, claims, volumes and devices.
 
-(`plugin/pkg/admission/storage/storageclass/setdefault/admission.go`, and plugins that also apply to pods.)
-
-Whether the API server accepts a new or changed workload; its pods are admitted later, one at a time.
-Fields that an applied object keeps from the cluster: its status, and the claim that a volume is bound to.
-Times of device taints, as the API server sets them (`SetDefaults_DeviceTaint`, `devicetaintrule/strategy.go`).
+A workload is only checked here: its pods are admitted later, one at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:
 
 
 def updated(obj: Any, cluster: Cluster) -> Any:
-    """The object with its status from the cluster, and a volume with its claim.
+    """The object as an update stores it: with its status from the cluster, and a volume with its claim.
 
     A budget whose spec has changed has no status until it is computed again.
     """
@@ -59,7 +55,7 @@ def updated(obj: Any, cluster: Cluster) -> Any:
 
 
 def with_times(obj: KubernetesObject, before: KubernetesObject | None, now: str) -> KubernetesObject:
-    """The object with a time in every device taint; other objects do not change.
+    """The object with a time in every device taint (`SetDefaults_DeviceTaint`, `devicetaintrule/strategy.go`).
 
     If a rule's effect changes, but not its time, the time is set to now.
     """
@@ -98,7 +94,7 @@ def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> Persistent
 
 
 def _classify(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
-    """A claim that sets no class gets the default class."""
+    """A claim that sets no class gets the default class (`plugin/pkg/admission/storage/storageclass/setdefault`)."""
     name = None if has_class(claim) else default_class(cluster)
     return claim if name is None else replace(claim, spec=replace(claim.spec, storage_class_name=name))
 

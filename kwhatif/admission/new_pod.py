@@ -4,7 +4,7 @@ First the steps that change pods (decoding with defaults, then the admission plu
 `pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then the steps that
 only allow or reject, with ResourceQuota last. What scheduling does not read is left out: service accounts, images.
 
-About webhooks and admission policies, only what running pods show is known (`pkg/admission/plugin/webhook/mutating`).
+Of webhooks and admission policies, only what running pods show is known (`pkg/admission/plugin/webhook/mutating`).
 Existing parts with the same name are kept, because webhooks recognize their own changes.
 """
 
@@ -130,14 +130,12 @@ def _with_new(own: tuple[Volume, ...], more: Iterable[Volume]) -> tuple[Volume, 
     return (*own, *new) if new else own
 
 
-# RuntimeClass: overhead, nodeSelector and tolerations (`plugin/pkg/admission/runtimeclass/admission.go`).
-
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """The pod with what its RuntimeClass adds, or why it is rejected."""
+    """The pod with what its RuntimeClass adds (`plugin/pkg/admission/runtimeclass`), or why it is rejected."""
     runtime_class = _class_of(pod, cluster)
     if isinstance(runtime_class, Denied):
         return runtime_class

@@ -1,7 +1,4 @@
-"""The result of admission: `Admitted`, or `Denied` with the API server's exact message.
-
-The changes by admission: every field that a step set or changed.
-"""
+"""The result of admission: `Admitted`, with all changes, or `Denied`, with the API server's exact message."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Priority admission: from class name to number (`plugin/pkg/admission/priority/admission.go`).
+"""Three small admission plugins: DefaultTolerationSeconds, NamespaceLifecycle and Priority.
 
-DefaultTolerationSeconds (`plugin/pkg/admission/defaulttolerationseconds/admission.go`).
-NamespaceLifecycle: nothing is created in a namespace that does not exist or is being deleted.
-
-(`apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`.)
+(`plugin/pkg/admission/defaulttolerationseconds`, `apiserver/pkg/admission/plugin/namespace/lifecycle` and
+`plugin/pkg/admission/priority`, each in its `admission.go`.)
 """
 
 from __future__ import annotations

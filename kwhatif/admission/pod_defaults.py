@@ -1,7 +1,4 @@
-"""API defaulting of pods (`SetDefaults_Pod`, `SetDefaults_PodSpec` in `pkg/apis/core/v1/defaults.go`).
-
-Pod-level resources: whether the API server keeps them, and their defaults.
-"""
+"""API defaulting of pods (`SetDefaults_Pod`, `SetDefaults_PodSpec` in `pkg/apis/core/v1/defaults.go`)."""
 
 from __future__ import annotations
 

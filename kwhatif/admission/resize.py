@@ -1,6 +1,7 @@
-"""The API server's checks of a resize: `ValidatePodResize`, and since 1.36 the plugin PodResizeValidator.
+"""The API server's checks of a resize: `ValidatePodResize`, and since 1.36 plugins that look at the node.
 
-(`pkg/apis/core/validation/validation.go`, `plugin/pkg/admission/podresize/admission.go`.)
+(`pkg/apis/core/validation/validation.go`, `plugin/pkg/admission/nodedeclaredfeatures/admission.go`,
+`plugin/pkg/admission/podresize/admission.go`.)
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ _MINOR = re.compile(r"v1\.(\d{1,3})\.")
 OS_LABEL = "kubernetes.io/os"
 _RESTART = "RestartContainer"
 _NOTHING = ResourceRequirements()
+#: How the path of the object itself is printed.
+_WHOLE = "[]"
+#: Of init containers that end: the feature gate, which is also the name of what a node has to declare.
+_OF_INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
+_OF_POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 
 
 def is_resize(new: Pod, old: Pod) -> bool:
@@ -57,10 +63,11 @@ def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
         return Denied("the server could not find the requested resource: pods cannot be resized (the gate is off)")
     errors = FieldErrors()
     if old.metadata.annotations.mirror is not None:
-        errors.forbidden("", "static pods cannot be resized")
+        errors.forbidden(_WHOLE, "static pods cannot be resized")
         return errors.refusal(new)
     _check(new, old, cluster, errors)
-    refusal = errors.refusal(new) or check_limits(new, cluster) or _beyond_its_node(new, cluster)
+    refusal = errors.refusal(new) or check_limits(new, cluster)
+    refusal = refusal or _not_declared(new, old, cluster) or _beyond_its_node(new, cluster)
     return refusal or QuotaAdmission().refuse_update(new, old, cluster)
 
 
@@ -68,7 +75,7 @@ def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
     levels = new.spec.resources or _NOTHING, old.spec.resources or _NOTHING
     has_level = any(level.requests or level.limits for level in levels)
     if has_level and cluster.minor < 35:
-        errors.forbidden("", "pods with pod-level resources cannot be resized")
+        errors.forbidden(_WHOLE, "pods with pod-level resources cannot be resized")
         return
     if qos_class(old) != computed_qos_class(new.spec):
         errors.invalid("spec", old.status.qos_class, "Pod QOS Class may not change as a result of resizing")
@@ -77,23 +84,24 @@ def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
     if has_level:
         if "InPlacePodLevelResourcesVerticalScaling" not in cluster.gates:
             gate = "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
-            errors.forbidden("", f"resize of pods with pod-level resources is forbidden when {gate}")
+            errors.forbidden(_WHOLE, f"resize of pods with pod-level resources is forbidden when {gate}")
             return
         _check_pod_level(new.spec.resources, levels[1], errors)
-    _check_containers(new.spec, old.spec, cluster.minor, errors)
+    _check_containers(new.spec, old.spec, cluster, errors)
 
 
-def _check_containers(new: PodSpec, old: PodSpec, minor: int, errors: FieldErrors) -> None:
+def _check_containers(new: PodSpec, old: PodSpec, cluster: Cluster, errors: FieldErrors) -> None:
     if _names(new) != _names(old):
         errors.forbidden("spec.containers", "containers may not be added, removed, renamed or reordered on resize")
         return
+    minor, resizes_all = cluster.minor, _OF_INIT_CONTAINERS in cluster.gates
     for index, (one, other) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
-        if is_sidecar(other):
+        if resizes_all or is_sidecar(other):
             _check_container(one, other, f"spec.initContainers[{index}].resources", minor, errors)
     for index, (one, other) in enumerate(zip(new.containers, old.containers, strict=True)):
         _check_container(one, other, f"spec.containers[{index}].resources", minor, errors)
     if not len(errors):
-        for message in _others_changed(new, old, minor):
+        for message in _others_changed(new, old, minor, resizes_all=resizes_all):
             errors.forbidden(*message)
 
 
@@ -162,20 +170,30 @@ def _without(amounts: ResourceList, names: Collection[str]) -> dict[str, int]:
     return {name: nanos for name, nanos in resource_nanos(amounts).items() if name not in names}
 
 
-def _others_changed(new: PodSpec, old: PodSpec, minor: int) -> Iterator[tuple[str, str]]:
+def _others_changed(new: PodSpec, old: PodSpec, minor: int, *, resizes_all: bool) -> Iterator[tuple[str, str]]:
     """Changes of anything except cpu and memory."""
     for container, before in zip(new.containers, old.containers, strict=True):
         if not _differ_in(container.resources, before.resources, RESIZABLE):
             yield "spec", "only cpu and memory resources are mutable"
+    yield from _init_changed(new, old, minor, resizes_all=resizes_all)
+    if _rest(new) != _rest(old):
+        yield "spec", "only cpu and memory resources are mutable"
+
+
+def _init_changed(new: PodSpec, old: PodSpec, minor: int, *, resizes_all: bool) -> Iterator[tuple[str, str]]:
+    """What must not change of init containers: all of those that end, unless these may be resized, too."""
     for index, (container, before) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
-        if is_sidecar(before):
+        if resizes_all or is_sidecar(before):
             if not _differ_in(container.resources, before.resources, RESIZABLE):
                 kinds = "init or sidecar containers" if minor >= API_SERVER_LOOKS_AT_NODES else "sidecar containers"
                 yield f"spec.initContainers[{index}]", f"only cpu and memory resources for {kinds} are mutable"
+            if not is_sidecar(before) and not _differ_in(container.resources, before.resources, ()):
+                for policy in container.resize_policy:
+                    if policy.restart_policy == _RESTART:
+                        said = f"non-sidecar init containers with a resize policy of {_RESTART} cannot be resized"
+                        yield f"spec.initContainers[{index}]", said
         elif not _differ_in(container.resources, before.resources, ()):
             yield "spec", "resources for non-sidecar init containers are immutable"
-    if _rest(new) != _rest(old):
-        yield "spec", "only cpu and memory resources are mutable"
 
 
 def _rest(spec: PodSpec) -> PodSpec:
@@ -184,6 +202,21 @@ def _rest(spec: PodSpec) -> PodSpec:
 
     parts = {"containers": bare(spec.containers), "init_containers": bare(spec.init_containers), "resources": None}
     return replace(spec, **parts)
+
+
+def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
+    """NodeDeclaredFeatureValidator: what the node has to declare for such an update (`InferForUpdate`)."""
+    if "NodeDeclaredFeatures" not in cluster.gates:
+        return None
+    needed = {_OF_POD_LEVEL} if new.spec.resources != old.spec.resources else set()
+    for one, other in zip(new.spec.init_containers, old.spec.init_containers, strict=True):
+        needed |= {_OF_INIT_CONTAINERS} if not is_sidecar(other) and one.resources != other.resources else set()
+    node = cluster.get(Node, new.spec.node_name)
+    missing = sorted(needed.difference(node.status.declared_features)) if node is not None else []
+    if node is None or not missing:
+        return None
+    said = f"pod update requires features {', '.join(missing)} which are not available on node"
+    return forbidden(new, f'{said} "{node.metadata.name}"')
 
 
 def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:

@@ -73,15 +73,20 @@ def controlling(owner: str, cluster: Cluster) -> VerticalPodAutoscaler | None:
 # --- what it recommends ------------------------------------------------------------------------------------------
 
 
-def recommended(pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster) -> dict[str, ResourceRequirements]:
+def recommended(
+    pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster, bound: str = "target"
+) -> dict[str, ResourceRequirements]:
     """What it gives each container of the pod: the target within policies and LimitRanges, and limits in proportion.
 
-    The recommender leaves out containers whose policy is "Off", and resources that are not controlled.
+    The recommender leaves out containers whose policy is "Off", and resources that are not controlled. `bound`: another
+    field of the recommendation instead of the target.
     """
     known = vpa.status.recommendation
     if known is None:
         return {}
-    targets = {row.container_name: row.target for row in known.container_recommendations}
+    targets: dict[str, ResourceList] = {
+        row.container_name: getattr(row, bound) for row in known.container_recommendations
+    }
     every = list(_scaled(pod.spec))
     asked = [each for each in every if each.name in targets and _policy(each.name, vpa).mode != OFF]
     wanted = {each.name: _controlled(targets[each.name], _policy(each.name, vpa)) for each in asked}

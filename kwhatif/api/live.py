@@ -62,7 +62,7 @@ class LiveCluster:
         self._is_read = False
 
     def __enter__(self) -> Self:
-        self._follower = follower = Follower(self._options, self._patience)
+        self._follower = follower = Follower(self._options, self._patience, wanted=self._source.kinds.lists())
         try:
             follower.ask_version()
             with no_garbage_collection():
@@ -85,7 +85,8 @@ class LiveCluster:
         follower = self.follower
         self._collected = Collected(sources=[follower.name], namespace=follower.namespace, live=True)
         self._collected.server_version = follower.version
-        self._cache = Cache(self._collected, Intake(follower.server, self._progress))
+        kinds = self._source.kinds
+        self._cache = Cache(self._collected, Intake(follower.server, self._progress, kinds=kinds), kinds)
         follower.start()
 
     def _judge(self) -> None:
@@ -115,7 +116,8 @@ class LiveCluster:
         """The cluster is of another release now, which decodes, fills in and decides otherwise: read it again."""
         self._latest = self.session  # the last that is known, until then
         self._is_read, self._concern = False, None
-        self._follower = Follower(self._options, self._patience, before=self.follower)
+        wanted = self._source.kinds.lists()
+        self._follower = Follower(self._options, self._patience, before=self.follower, wanted=wanted)
         self._begin()
 
     @property
@@ -169,7 +171,7 @@ class LiveCluster:
         if not (changes or cache.has_news or cache.has_remarks):
             return False
         has_remarks, self._latest = cache.has_remarks, None
-        if self._concern is None or has_remarks:
+        if self._concern is None or has_remarks or cache.custom.concerns(changes, cache.state.cluster):
             return True
         events = cache.scheduling_events() if cache.has_news else None
         return self._concern.is_of((*changes, *cache.finish()), cache.state.cluster, events)

@@ -29,7 +29,6 @@ from kwhatif.sweep.scenario import Outages, Runner, ScenarioOutcome, drain_each,
 def drain(
     session: Session,
     *nodes: str,
-    selector: str = "",
     each: bool = False,
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[DrainArguments],
@@ -38,8 +37,7 @@ def drain(
 
     Args:
         session: the cluster; it stays as it is.
-        nodes: names, globs, or label selectors such as `pool=general`; they are drained in order.
-        selector: instead of nodes, the labels that they have.
+        nodes: names, globs, or label selectors such as `pool=general`; they are drained in order. Or `selector`.
         each: drain each of the nodes alone (`report.scenarios`).
         progress: is called with how many scenarios are done, of how many.
         options: the flags, how long things take, and who plays `each`, see `DrainArguments`.
@@ -50,6 +48,7 @@ def drain(
     """
     require_session(session, "drain")
     require_known(options, DrainArguments, "drain")
+    selector = options.get("selector", "")
     _require_nodes(nodes, selector, "drain")
     flags: dict[str, Any] = {name: value for name, value in options.items() if name in DrainOptions.__struct_fields__}
     if "timeout" in options:
@@ -74,7 +73,6 @@ def drain(
 def outage(
     session: Session,
     *nodes: str,
-    selector: str = "",
     each: str = "",
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[OutageArguments],
@@ -83,8 +81,7 @@ def outage(
 
     Args:
         session: the cluster; it stays as it is.
-        nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`.
-        selector: instead of nodes, the labels that they have.
+        nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`. Or `selector`.
         each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
         progress: is called with how many scenarios are done, of how many.
         options: how they fail, how long things take, and who plays `each`, see `OutageArguments`.
@@ -95,6 +92,7 @@ def outage(
     """
     require_session(session, "outage")
     require_known(options, OutageArguments, "outage")
+    selector = options.get("selector", "")
     _require_nodes(nodes, selector or each, "outage")
     if [bool(nodes), bool(selector), bool(each)].count(True) > 1:
         raise TypeError("outage() takes nodes, a selector of nodes, or a label as each: only one of them")

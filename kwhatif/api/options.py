@@ -29,8 +29,9 @@ class Option(NamedTuple):
     min: int | None = None
     #: The group that it is listed in; "": the first.
     group: str = ""
-    #: Its name, where that is not the field's.
+    #: Its name, where that is not the field's; and a short one, such as "-l".
     name: str = ""
+    short: str = ""
     #: Whether the switch turns the field off, which is on without it.
     negated: bool = False
     #: Whether it can be given several times: then the value is a list.
@@ -88,7 +89,23 @@ class GatesOption(TypedDict, total=False):
     feature_gates: Annotated[str | Mapping[str, bool] | None, _GATES]
 
 
-class SchedulerOptions(TypedDict, total=False):
+class KindsOption(TypedDict, total=False):
+    """Which custom kinds are known."""
+
+    #: A file, or "-" (see `docs/custom-kinds.md`).
+    workload_kinds: Annotated[
+        PathLike | None,
+        Option(
+            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
+            " what each behaves like.",
+            None,
+            "FILE",
+            group=SCHEDULER,
+        ),
+    ]
+
+
+class SchedulerOptions(KindsOption, total=False):
     """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
 
     #: A KubeSchedulerConfiguration: a file, or "-".
@@ -133,17 +150,6 @@ class SchedulerOptions(TypedDict, total=False):
         Option(
             "Judge the groups of Volcano, Kueue, KAI and coscheduling, and the pods of a JobSet, LeaderWorkerSet,"
             " RayCluster or PyTorchJob, as gangs by the rule of kube-scheduler 1.37.",
-            group=SCHEDULER,
-        ),
-    ]
-    #: A file, or "-" (see `docs/custom-kinds.md`).
-    workload_kinds: Annotated[
-        PathLike | None,
-        Option(
-            "Custom kinds of which pods are made, besides the built-in ones: where template and replicas stand, and"
-            " what each behaves like.",
-            None,
-            "FILE",
             group=SCHEDULER,
         ),
     ]
@@ -197,6 +203,36 @@ class MaintenanceOptions(Times, total=False):
     ]
 
 
+class PodSelection(TypedDict, total=False):
+    """Which pods are asked about, as kubectl chooses them."""
+
+    selector: Annotated[
+        str,
+        Option(
+            "Only pods with these labels, such as app=web,tier!=test.",
+            "",
+            "LABELS",
+            short="-l",
+            check="kwhatif.kube.matching.pod_choice:parse_labels",
+        ),
+    ]
+    field_selector: Annotated[
+        str,
+        Option(
+            "Only pods with these fields, such as spec.nodeName=a1,status.phase=Pending.",
+            "",
+            "FIELDS",
+            check="kwhatif.kube.matching.pod_choice:parse_fields",
+        ),
+    ]
+
+
+class NodeSelection(TypedDict, total=False):
+    """Which nodes are asked about, instead of names."""
+
+    selector: Annotated[str, Option("The nodes with these labels.", "", "LABELS", short="-l", group=KUBECTL)]
+
+
 class DrainFlags(TypedDict, total=False):
     """The flags of `kubectl drain` (`controllers/drain_filters.py`), and how several nodes are drained."""
 
@@ -216,8 +252,8 @@ class DrainFlags(TypedDict, total=False):
     order: Annotated[bool, Option("Propose the order of the nodes that does the least harm, and drain in it.")]
 
 
-class DrainArguments(DrainFlags, MaintenanceOptions, total=False):
-    """Flags of the drain, how long things take, and who plays the scenarios of `each`."""
+class DrainArguments(NodeSelection, DrainFlags, MaintenanceOptions, total=False):
+    """Which nodes, flags of the drain, how long things take, and who plays the scenarios of `each`."""
 
 
 class OutageFlags(TypedDict, total=False):
@@ -229,8 +265,8 @@ class OutageFlags(TypedDict, total=False):
     ]
 
 
-class OutageArguments(OutageFlags, MaintenanceOptions, total=False):
-    """How the nodes fail, how long things take, and who plays the scenarios of `each`."""
+class OutageArguments(NodeSelection, OutageFlags, MaintenanceOptions, total=False):
+    """Which nodes, how they fail, how long things take, and who plays the scenarios of `each`."""
 
 
 class AuditArguments(MaintenanceOptions, total=False):
@@ -239,15 +275,17 @@ class AuditArguments(MaintenanceOptions, total=False):
     only: Annotated[str, Option("Only these kinds of what-ifs, such as outage,drain; without it, all.", "", "LIST")]
     explain: Annotated[str, Option("All about one finding: what shows it, the proof, what helps.", "", "ID")]
     baseline: Annotated[str, Option("Accepted findings: only others fail. -o baseline writes such a file.", "", "FILE")]
-    budget: Annotated[str, Option("Ask nothing more after this time; 0: no limit.", "0", "DURATION")]
+    budget: Annotated[
+        str, Option("Ask nothing more after this time, and give up what is asked then; 0: no limit.", "0", "DURATION")
+    ]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")
     ]
 
 
-class ThreatsArguments(MaintenanceOptions, total=False):
-    """What is asked, how long things take, and who plays what happens to nodes."""
+class ThreatsArguments(PodSelection, MaintenanceOptions, total=False):
+    """Which pods, what is asked, how long things take, and who plays what happens to nodes."""
 
     only: Annotated[
         str, Option("Only these kinds of threats, such as pending,template,class; without it, all.", "", "LIST")

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.manifests import ManifestOptions, SchedulingOptions, read_manifests, require_asked, require_no_problems
+from kwhatif.api.options import PodSelection
 from kwhatif.garbage import rare_garbage_collection
+from kwhatif.kube.matching.pod_choice import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
@@ -34,15 +36,23 @@ def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingO
     return _answer(session, "schedule", manifests, options)
 
 
-def preempt(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
+class PreemptOptions(SchedulingOptions, PodSelection, total=False):
+    """How pods are judged, and, without manifests, which of the pending ones."""
+
+
+def preempt(session: Session, *manifests: Source, **options: Unpack[PreemptOptions]) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
 
-    The arguments are those of `schedule`; without manifests, `namespace` leaves out the pods of all others.
+    The arguments are those of `schedule`; without manifests, `namespace` and the selectors leave out other pods.
 
     Raises:
         InputError: with every problem of the manifests; without them, if there is no such namespace.
-        ValueError: a template path is malformed, or `validation` is none of those words.
+        ValueError: a template path is malformed, `validation` is none of those words, or a selector is none.
+        TypeError: there are manifests, and a selector of pods.
     """
+    selectors = options.pop("selector", ""), options.pop("field_selector", "")
+    if manifests and any(selectors):
+        raise TypeError("preempt() takes manifests, or a selector of pending pods")
     if manifests:
         return _answer(session, "preempt", manifests, options)
     require_session(session, "preempt")
@@ -50,7 +60,7 @@ def preempt(session: Session, *manifests: Source, **options: Unpack[SchedulingOp
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        question = replace(_question(session, options), pending_in=namespace)
+        question = replace(_question(session, options), pending=pod_choice(namespace, *selectors))
         return _judged(session, "preempt", question, aftermath=options.get("aftermath", False))
 
 
@@ -126,7 +136,13 @@ def advise(
     return report
 
 
-def pending(session: Session, *pods: str, namespace: str | None = None, explain: bool = False) -> Report:
+def pending(
+    session: Session,
+    *pods: str,
+    namespace: str | None = None,
+    explain: bool = False,
+    **selection: Unpack[PodSelection],
+) -> Report:
     """Which pods are pending, in the order in which the scheduler takes them, what rejected each, what would wake it?
 
     Args:
@@ -134,11 +150,14 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
         pods: the pods to explain, by name: "pod/shop/web-0", "shop/web-0", "web-0"; none: all that are pending.
         namespace: where pods belong that name no namespace; without pods, leave out those of all others.
         explain: say of every pod what would wake it.
+        selection: leave out all other pods.
 
     Raises:
         InputError: a pod is not there, or not pending; there is no such namespace.
+        ValueError: a selector is none.
     """
     require_session(session, "pending")
+    require_known(selection, PodSelection, "pending")
     require_names(pods, "pod")
     from kwhatif.questions.queue_report.question import ask_queue
     from kwhatif.questions.queue_report.trying import QueueQuestion
@@ -148,8 +167,9 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     keys = pending_keys(pods, clusters, namespace or session.namespace)
     within = "" if pods else namespace or ""
     require_namespace(within, session.cluster)
+    choice = pod_choice(within, selection.get("selector", ""), selection.get("field_selector", ""))
     with rare_garbage_collection():
-        report = ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain))
+        report = ask_queue(session, QueueQuestion(pods=keys, choice=choice, explain=explain))
         if session.scaling is not None:
             from kwhatif.questions.autoscaling.autoscale import with_rounds
 

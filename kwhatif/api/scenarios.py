@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from kwhatif.api.options import MaintenanceOptions
-from kwhatif.errors import InputError, Problem
+from kwhatif.errors import InputError, OutOfTime, Problem
 from kwhatif.questions.story.player import Outcome, Player, S
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
@@ -24,7 +24,7 @@ def runner(
         options: who plays.
         kind: what comes of each.
         progress: is called with how many scenarios are done, of how many.
-        goes_on: whether there is still time; asked after each scenario.
+        goes_on: whether there is still time; asked after each scenario, and while it is played.
 
     Raises:
         InputError: the options contradict each other.
@@ -37,7 +37,8 @@ def runner(
     advance = progress or (lambda done, total: None)  # noqa: ARG005
 
     def run(player: Player[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
-        with SweepFile(resume, player, kind) if resume else nullcontext() as file:
+        player.is_awaited = goes_on
+        with SweepFile(resume, player, kind) if resume else nullcontext() as file, suppress(OutOfTime):
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
             yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwhatif.api.options import SchedulerOptions
+from kwhatif.api.options import PathLike, SchedulerOptions
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.matching.groups import GROUPS_SINCE
@@ -58,6 +58,15 @@ def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
     return ReleaseOptions(version or f"1.{GROUPS_SINCE}", f"{GROUPS_GATE}=true{given}")
 
 
+def known_kinds(file: PathLike | None) -> KnownKinds:
+    """The custom kinds of which pods are made: those of a file, and the built-in ones.
+
+    Raises:
+        InputError: with everything that is wrong with it.
+    """
+    return KnownKinds(None if file is None else read_workload_kinds(str(file), stdin=standard_input()))
+
+
 def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     """The configuration is read, and the release looked at.
 
@@ -67,8 +76,7 @@ def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
     release, treats = _release_asked(options), options.get("treat_as_gang", False)
     release.check()
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
-    given = options.get("workload_kinds")
-    kinds = KnownKinds(None if given is None else read_workload_kinds(str(given), stdin=standard_input()))
+    kinds = known_kinds(options.get("workload_kinds"))
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
         return RequestedScheduler(release, None, originals, treats, kinds)

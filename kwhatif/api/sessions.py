@@ -58,17 +58,27 @@ def load(
     from kwhatif.sources.dumps.dump import collect_dump
 
     require_known(scheduler, SchedulerOptions, "load")
-    source = scheduler_source(scheduler)
-    stored = None if source.originals is None else source.originals.stored
+    problems: list[Problem] = []
+    source = None
+    try:
+        source = scheduler_source(scheduler)
+    except InputError as wrong:  # what is wrong with the dump is said with it
+        problems += wrong.problems
+    originals = None if source is None else source.originals
     with no_garbage_collection():
-        collected = collect_dump(
-            named_inputs(sources, "dump"),
-            stdin=standard_input(),
-            originals=stored,
-            progress=progress,
-            at=moment_of(at),
-            kinds=source.kinds,
-        )
+        try:
+            collected = collect_dump(
+                named_inputs(sources, "dump"),
+                stdin=standard_input(),
+                originals=None if originals is None else originals.stored,
+                progress=progress,
+                at=moment_of(at),
+                kinds=None if source is None else source.kinds,
+            )
+        except InputError as wrong:
+            raise InputError([*problems, *wrong.problems]) from wrong
+        if source is None:
+            raise InputError(problems)
         return _session(collected, source, progress, strict=strict, now=now or at)
 
 
@@ -112,8 +122,10 @@ def load_live(
     require_known(scheduler, SchedulerOptions, "load_live")
     source = scheduler_source(scheduler)
     with no_garbage_collection():
-        collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
-        stand_in_for_missing(collected.cluster, source.kinds.of)
+        collected = read_live(
+            options, progress, None if source.originals is None else source.originals.stored, kinds=source.kinds
+        )
+        stand_in_for_missing(collected.cluster, source.kinds.of_owner)
         return _session(collected, source, progress, strict=strict)
 
 

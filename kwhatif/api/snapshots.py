@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api.arguments import moment_of
 from kwhatif.api.options import PathLike
+from kwhatif.api.scheduler import known_kinds
 from kwhatif.api.sessions import require_complete
 from kwhatif.questions.session.inventory import Inventory, inventory
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import inventory_worded
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from kwhatif.sources.live.options import LiveArguments
 
 
-def save_snapshot(
+def save_snapshot(  # noqa: PLR0913 - by name, but for the first
     file: PathLike,
     *paths: Source,
     images: bool = False,
@@ -32,6 +34,7 @@ def save_snapshot(
     taken_at: datetime | None = None,
     at: datetime | None = None,
     progress: Progress | None = None,
+    workload_kinds: PathLike | None = None,
     **live: Unpack[LiveArguments],
 ) -> int:
     """Save what scheduling reads of a cluster; loading it gives the same reports. Returns the number of objects.
@@ -46,6 +49,7 @@ def save_snapshot(
             taken; without it, their snapshot does not show it, either.
         at: the moment of a recording that is asked for; without it, its last one.
         progress: hears how far each list is.
+        workload_kinds: a file of custom kinds, of which the resources are kept, too (see `docs/custom-kinds.md`).
         live: which cluster, see `kwhatif.load_live`.
 
     Raises:
@@ -61,11 +65,12 @@ def save_snapshot(
         taken_at=taken_at,
         at=at,
         progress=progress,
+        workload_kinds=workload_kinds,
         **live,
     ).size
 
 
-def save_cluster(
+def save_cluster(  # noqa: PLR0913 - as there
     file: PathLike,
     *paths: Source,
     images: bool,
@@ -74,10 +79,11 @@ def save_cluster(
     taken_at: datetime | None,
     progress: Progress | None,
     at: datetime | None = None,
+    workload_kinds: PathLike | None = None,
     **live: Unpack[LiveArguments],
 ) -> Saved:
     """As `save_snapshot`; returns what was saved, and what was kept of an anonymized one."""
-    collected = _collect(paths, at, progress, live)
+    collected = _collect(paths, at, progress, live, known_kinds(workload_kinds))
     if strict:
         require_complete(collected.fork().admitted())
     return save(collected, str(file), taken_at=_moment(collected, taken_at), images=images, anonymize=anonymize)
@@ -97,12 +103,13 @@ def describe(
     strict: bool = False,
     at: datetime | None = None,
     progress: Progress | None = None,
+    workload_kinds: PathLike | None = None,
     **live: Unpack[LiveArguments],
 ) -> Inventory:
     """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
 
     `at` is the moment of a recording that is asked for; without it, its last one. A cluster that is loaded already can
-    be given in place of dumps.
+    be given in place of dumps. `workload_kinds` is a file of custom kinds.
 
     Raises:
         InputError: with every problem of the input.
@@ -111,17 +118,22 @@ def describe(
     match paths:
         case [Session() as session]:
             return inventory_worded(inventory(session.cluster, session.sources, session.caveats))
-    loaded = _collect(paths, at, progress, live).admitted()
+    loaded = _collect(paths, at, progress, live, known_kinds(workload_kinds)).admitted()
     if strict:
         require_complete(loaded)
     return inventory_worded(inventory(loaded.cluster, loaded.sources, loaded.caveats))
 
 
 def _collect(
-    paths: tuple[Source | Session, ...], at: datetime | None, progress: Progress | None, live: LiveArguments
+    paths: tuple[Source | Session, ...],
+    at: datetime | None,
+    progress: Progress | None,
+    live: LiveArguments,
+    kinds: KnownKinds,
 ) -> Collected:
     if paths:
-        return collect_dump(named_inputs(paths, "dump"), stdin=standard_input(), progress=progress, at=moment_of(at))
+        dumps, moment = named_inputs(paths, "dump"), moment_of(at)
+        return collect_dump(dumps, stdin=standard_input(), progress=progress, at=moment, kinds=kinds)
     from kwhatif.sources.live import LiveOptions, read_live
 
-    return read_live(LiveOptions.of(**live), progress)
+    return read_live(LiveOptions.of(**live), progress, kinds=kinds)

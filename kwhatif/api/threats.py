@@ -7,15 +7,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
-from kwhatif.api.options import ThreatsArguments
+from kwhatif.api.options import PodSelection, ThreatsArguments
 from kwhatif.api.simulate import parameters_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.pod_choice import pod_choice
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
+from kwhatif.sources.manifests.named import require_namespace
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def threats(
     session: Session,
-    subject: str,
+    subject: str = "",
     *,
     namespace: str | None = None,
     policy: Source | None = None,
@@ -37,8 +39,9 @@ def threats(
 
     Args:
         session: the cluster; it stays as it is.
-        subject: "pod/shop/web-0", a workload, "node/a1", or "priorityclass/high": all its running pods.
-        namespace: where the subject is, if it names no namespace.
+        subject: "pod/shop/web-0", a workload, "node/a1", or "priorityclass/high": all its running pods. Without one,
+            those that `selector` and `field_selector` choose.
+        namespace: where the subject is, if it names no namespace; of a selector, "" means all.
         policy: a DeschedulerPolicy that runs once; see `kwhatif.Source`.
         progress: is called with how many nodes' losses and drains are done, of how many.
         now: what a live cluster's ages count to, instead of now.
@@ -46,18 +49,24 @@ def threats(
 
     Raises:
         InputError: there is no such object, none of its pods is on a node, or a kind of threat is none.
-        ValueError: a duration is none.
+        ValueError: a duration or a selector is none.
+        TypeError: there is neither a subject nor a selector, or both.
     """
     require_session(session, "threats")
     require_no_autoscaler(session, "threats")
     require_known(options, ThreatsArguments, "threats")
+    selectors = options.get("selector", ""), options.get("field_selector", "")
+    if bool(subject) is any(selectors):
+        raise TypeError("threats() takes one object, or a selector of pods")
+    where = session.namespace if namespace is None else namespace
     from kwhatif.api.scenarios import runner
     from kwhatif.questions.threats.nodes import NodeOutcome
     from kwhatif.questions.threats.threats import ThreatsQuestion, ask_threats
 
     question = ThreatsQuestion(
-        subject=subject,
-        namespace=namespace or session.namespace,
+        subject=subject or " ".join(filter(None, selectors)),
+        namespace=where or session.namespace,
+        choice=None if subject else pod_choice(where, *selectors),
         kinds=_kinds(options.get("only", "")),
         parameters=parameters_of(options),
     )
@@ -67,22 +76,28 @@ def threats(
         return worded(ask_threats(session, question, run, descheduler))
 
 
-def who_fits(session: Session, node: str) -> Report:
+def who_fits(session: Session, node: str, *, namespace: str | None = None, **selection: Unpack[PodSelection]) -> Report:
     """Which pending pods, and which workloads' next pods, does this node take?
 
     Args:
         session: the cluster; it stays as it is.
         node: its name, "node/NAME", or as reports print it.
+        namespace: leave out the pods of all others.
+        selection: leave out all other pods.
 
     Raises:
-        InputError: there is no such node.
+        InputError: there is no such node, or no such namespace.
+        ValueError: a selector is none.
     """
     require_session(session, "who_fits")
     require_no_autoscaler(session, "who_fits")
+    require_known(selection, PodSelection, "who_fits")
+    require_namespace(namespace or "", session.cluster)
+    choice = pod_choice(namespace or "", selection.get("selector", ""), selection.get("field_selector", ""))
     from kwhatif.questions.threats.who_fits import ask_who_fits
 
     with rare_garbage_collection():
-        return worded(ask_who_fits(session, node))
+        return worded(ask_who_fits(session, node, choice))
 
 
 def _kinds(only: str) -> tuple[ThreatKind, ...]:

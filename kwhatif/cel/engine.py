@@ -1,9 +1,7 @@
 """The CEL engine: Google's cel-cpp through its own Python bindings, imported when the first expression is compiled.
 
-An expression is parsed and type-checked in an environment with Kubernetes' declarations, rewritten (`rewrite.py`), and
-evaluated in another environment, in which Kubernetes' types are byte strings (`values.py`).
-
-The engine's parser and type checker, in the environment that Kubernetes declares (`environment.yaml`).
+An expression is parsed and type-checked in an environment with Kubernetes' declarations (`environment.yaml`), rewritten
+(`rewrite.py`), and evaluated in another environment, in which Kubernetes' types are byte strings (`values.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Translates the engine's messages to cel-go's, which Kubernetes shows.
-
-Errors of expressions, with the messages of the API server and of cel-go.
-"""
+"""Errors of expressions: the engine's messages as those of cel-go, which Kubernetes shows."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kwhatif.api.options import AuditArguments
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import FindingsIn, Printing, fail_on, one_of, seconds
+from kwhatif.cli.options import AllNamespaces, FindingsIn, Printing, fail_on, one_of, seconds
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.errors import ExitCode
@@ -51,6 +51,7 @@ def audit(
     cluster: SchedulerSource,
     growth: Growth,
     namespace: FindingsIn = None,
+    all_namespaces: AllNamespaces = False,
     options: AuditArguments,
     output: Annotated[
         AuditOutput,
@@ -71,6 +72,7 @@ def audit(
     """
     import kwhatif
 
+    namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     seconds(options.get("budget", "0"), "--budget")  # refuse what is none before anything is read
 

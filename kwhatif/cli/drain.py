@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.api.options import KUBECTL, DrainArguments
+from kwhatif.api.options import DrainArguments
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
@@ -24,12 +24,6 @@ Nodes = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.", autocompletion=complete_node),
 ]
-Selector = Annotated[
-    str | None,
-    typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.", rich_help_panel=KUBECTL),
-]
-
-
 FailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed")]
 
 
@@ -39,7 +33,6 @@ def drain(
     cluster: SchedulerSource,
     growth: Growth,
     nodes: Nodes = None,
-    selector: Selector = None,
     each: Annotated[bool, typer.Option("--each", help="Each of the nodes alone: which can be drained?")] = False,
     options: DrainArguments,
     output: SweepOutputOption = SweepOutput.TABLE,
@@ -60,15 +53,15 @@ def drain(
     import kwhatif
 
     check_output(output, each=bool(each))
-    if nodes and selector:
+    if nodes and options["selector"]:
         raise typer.BadParameter("cannot specify both a node name and a --selector option", param_hint="NODE")
-    if not nodes and not selector:
+    if not nodes and not options["selector"]:
         raise typer.BadParameter("name a node, or its labels with -l", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         with counting_progress("scenarios") as advance:
             names = nodes or ()
-            return kwhatif.drain(session, *names, selector=selector or "", each=each, progress=advance, **options)
+            return kwhatif.drain(session, *names, each=each, progress=advance, **options)
 
     answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)

@@ -75,6 +75,7 @@ def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
     option: Option = annotation.__metadata__[0]
     made = typer.Option(
         f"--{option.name or name.replace('_', '-')}",
+        *filter(None, [option.short]),
         help=option.help,
         metavar=option.metavar or None,
         min=option.min,

@@ -29,9 +29,6 @@ def outage(
     cluster: SchedulerSource,
     growth: Growth,
     nodes: Nodes = None,
-    selector: Annotated[
-        str | None, typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.")
-    ] = None,
     each: Annotated[
         str, typer.Option("--each", metavar="KEY", help="For each value of this label, the nodes that have it, alone.")
     ] = "",
@@ -52,13 +49,13 @@ def outage(
     import kwhatif
 
     check_output(output, each=bool(each))
-    if [bool(nodes), bool(selector), bool(each)].count(True) != 1:
+    if [bool(nodes), bool(options["selector"]), bool(each)].count(True) != 1:
         raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         with counting_progress("scenarios") as advance:
             names = nodes or ()
-            return kwhatif.outage(session, *names, selector=selector or "", each=each, progress=advance, **options)
+            return kwhatif.outage(session, *names, each=each, progress=advance, **options)
 
     answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)

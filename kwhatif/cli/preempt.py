@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.api.options import JudgingOptions, ReadingOptions
+from kwhatif.api.options import JudgingOptions, PodSelection, ReadingOptions
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
@@ -35,6 +35,7 @@ def preempt(
     filename: Filenames = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
+    selection: PodSelection,
     judging: JudgingOptions,
     reading: ReadingOptions,
     output: OutputOption = Output.TABLE,
@@ -58,6 +59,8 @@ def preempt(
     growth.refuse("--no-admission", not judging["admission"])
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging["aftermath"])
     pods = [*joined(manifests), *(filename or ())]
+    if pods and any(selection.values()):
+        raise typer.BadParameter("it chooses among pending pods: leave the manifests out", param_hint="--selector")
 
     answers = cluster.ask(
         lambda session, names: kwhatif.preempt(
@@ -65,6 +68,7 @@ def preempt(
             *names,
             namespace=namespace,
             described=None if explain else output.described,
+            **selection,
             **judging,
             **reading,
         ),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.api.options import PodSelection
 from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
@@ -26,6 +27,7 @@ def queue(
     ] = None,
     namespace: PodsIn = None,
     all_namespaces: AllNamespaces = False,
+    selection: PodSelection,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: FailOn = "none",
@@ -39,6 +41,7 @@ def queue(
     Examples:
       kwhatif queue --from cluster.yaml
       kwhatif queue shop/checkout --from cluster.yaml
+      kwhatif queue -n shop -l app=web --from cluster.yaml
       kwhatif queue --if "add 1 node like general-a1" --from cluster.yaml
     """
     import kwhatif
@@ -46,7 +49,7 @@ def queue(
     namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     answers = cluster.ask(
-        lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain),
+        lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain, **selection),
         joined(pods),
         namespace=namespace,
         growth=growth,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_object
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Namespace, Output, OutputOption, Printing, fail_on
-from kwhatif.cli.run import Style, answer, parse_conditions
+from kwhatif.cli.run import Style, answer, now, parse_conditions
 
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
@@ -33,7 +33,11 @@ def resize(
     namespace: Namespace = None,
     requests: Annotated[
         list[str] | None,
-        typer.Option("--requests", metavar="LIST", help="New requests, such as cpu=2,memory=1Gi. Repeatable."),
+        typer.Option(
+            "--requests",
+            metavar="LIST",
+            help="New requests, such as cpu=2,memory=1Gi. Repeatable. Or vpa: what does its VerticalPodAutoscaler do?",
+        ),
     ] = None,
     limits: Annotated[
         list[str] | None, typer.Option("--limits", metavar="LIST", help="New limits, in the same form. Repeatable.")
@@ -51,18 +55,23 @@ def resize(
     \b
     Examples:
       kwhatif resize pod/shop/web-0 --requests cpu=2 --from cluster.yaml
+      kwhatif resize pod/shop/web-0 --requests vpa --from cluster.yaml
       kwhatif resize pod/shop/web-0 --requests cpu=2,memory=4Gi --limits cpu=2,memory=4Gi -c main
     """
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    asked, limited = _amounts(requests, "--requests"), _amounts(limits, "--limits")
+    by_vpa = requests == ["vpa"]
+    asked: Any = "vpa" if by_vpa else _amounts(requests, "--requests")
+    limited = _amounts(limits, "--limits")
+    if by_vpa and (limited or container):
+        raise typer.BadParameter("vpa is about all containers and limits: leave --limits and -c out")
     if not (asked or limited):
         raise typer.BadParameter("say what the pod is to get: --requests cpu=2", param_hint="--requests")
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         return kwhatif.resize(
-            session, pod, requests=asked, limits=limited, container=container, namespace=namespace, **options
+            session, pod, requests=asked, limits=limited, container=container, namespace=namespace, now=now(), **options
         )
 
     # What other commands mean by `--requests` is an edit; here the option has words of its own.

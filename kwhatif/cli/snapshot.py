@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import KindsOption
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, seconds
@@ -31,6 +32,7 @@ class InfoOutput(Enum):
 @reads_cluster
 def save(
     where: ClusterSource,
+    kinds: KindsOption,
     file: Annotated[
         str | None,
         typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst."),
@@ -88,7 +90,7 @@ def save(
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
     if follow or file is None or record is not None:
-        _follow(_Followed(file, record, every, keep, images=images, anonymize=anonymize), where)
+        _follow(_Followed(file, record, every, keep, images=images, anonymize=anonymize), where, kinds)
         return
     dumps = where.from_ or ()
     at = where.moment(dumps)
@@ -102,6 +104,7 @@ def save(
             at=at,
             taken_at=None if dumps else now(),
             progress=advance,
+            **kinds,
             **where.live(),
         )
     if report:
@@ -144,13 +147,13 @@ class _Followed:
             typer.echo(f"{number} objects saved to {self._file}", err=True)
 
 
-def _follow(followed: _Followed, where: ClusterSource) -> None:
+def _follow(followed: _Followed, where: ClusterSource, kinds: KindsOption) -> None:
     """Write it whenever the cluster has changed and nothing is known to be missing; until it is interrupted."""
     from kwhatif.api.live import watch
 
     if where.from_:
         raise typer.BadParameter("a live cluster is followed: leave it out", param_hint="--from")
-    with watch(strict=where.strict, live=where.live()) as live:
+    with watch(strict=where.strict, live=where.live(), **kinds) as live:
         live.settle()
         has_changed = is_known = True
         while True:
@@ -169,6 +172,7 @@ def _follow(followed: _Followed, where: ClusterSource) -> None:
 @reads_cluster
 def info(
     where: ClusterSource,
+    kinds: KindsOption,
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PATH]...", help="Dumps, as with --from. Without any, the live cluster."),
@@ -192,7 +196,7 @@ def info(
     dumps = [*(paths or ()), *(where.from_ or ())]
     at = where.moment(dumps)
     with where.progress() as advance:
-        inventory = kwhatif.describe(*dumps, strict=where.strict, at=at, progress=advance, **where.live())
+        inventory = kwhatif.describe(*dumps, strict=where.strict, at=at, progress=advance, **kinds, **where.live())
     if output is InfoOutput.JSON:
         print_data(to_json(inventory), "json")
         return

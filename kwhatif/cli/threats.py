@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.api.options import ThreatsArguments
+from kwhatif.api.options import PodSelection, ThreatsArguments
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Namespace, Output, OutputOption, Printing, fail_on, joined
+from kwhatif.cli.options import AllNamespaces, Namespace, Output, OutputOption, PodsIn, Printing, fail_on, joined
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kwhatif.report import Report
 
 Subject = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="OBJECT",
-        help="pod/NAMESPACE/NAME, a workload, node/NAME or priorityclass/NAME.",
+        metavar="[OBJECT]",
+        help="pod/NAMESPACE/NAME, a workload, node/NAME or priorityclass/NAME. Without it, the pods of -l.",
         autocompletion=complete_object,
         show_default=False,
     ),
@@ -41,8 +41,9 @@ PolicyFile = Annotated[
 def threats(
     *,
     cluster: SchedulerSource,
-    subject: Subject,
+    subject: Subject = None,
     namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
     policy: PolicyFile = None,
     options: ThreatsArguments,
     output: OutputOption = Output.TABLE,
@@ -57,19 +58,22 @@ def threats(
     Examples:
       kwhatif threats pod/shop/web-0 --from cluster.yaml
       kwhatif threats deploy/shop/web --from cluster.yaml --only pending,template,class
+      kwhatif threats -l app=web -n shop --from cluster.yaml
       kwhatif threats node/a1 --policy descheduler.yaml --from cluster.yaml
     """
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     names = joined(subject)
-    if len(names) != 1:
-        raise typer.BadParameter("name one object, such as pod/shop/web-0", param_hint="OBJECT")
+    selected = bool(options["selector"] or options["field_selector"])
+    if len(names) + selected != 1:
+        raise typer.BadParameter("name one object, such as pod/shop/web-0, or choose pods with -l", param_hint="OBJECT")
+    subject_, where = "".join(names), "" if all_namespaces else namespace
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         with counting_progress("nodes") as advance:
             return kwhatif.threats(
-                session, names[0], namespace=namespace, policy=policy, progress=advance, now=now(), **options
+                session, subject_, namespace=where, policy=policy, progress=advance, now=now(), **options
             )
 
     answer(cluster.ask(ask, namespace=namespace), Style(output.value, printing), conditions)
@@ -80,6 +84,9 @@ def who_fits(
     *,
     cluster: SchedulerSource,
     node: NodeName,
+    namespace: PodsIn = None,
+    all_namespaces: AllNamespaces = False,
+    selection: PodSelection,
     output: OutputOption = Output.TABLE,
     fail_on: Annotated[str, fail_on("takes-none")] = "takes-none",
     printing: Printing,
@@ -96,4 +103,9 @@ def who_fits(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answer(cluster.ask(lambda session, _: kwhatif.who_fits(session, node)), Style(output.value, printing), conditions)
+    where = None if all_namespaces else namespace
+
+    def ask(session: Session, _: Sequence[str]) -> Report:
+        return kwhatif.who_fits(session, node, namespace=where, **selection)
+
+    answer(cluster.ask(ask, namespace=where), Style(output.value, printing), conditions)

@@ -25,8 +25,6 @@ from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import survey_of
 
-# `Orphans`: objects without a controller, by namespace and label, which controllers may adopt.
-
 T = TypeVar("T", bound=KubernetesObject)
 #: A namespace, and a label of objects in it; None: all objects in it.
 _Place = tuple[str, tuple[str, str] | None]
@@ -35,7 +33,10 @@ _Keys = Overlay[str, bool]
 
 
 class Orphans(Generic[T]):
-    """Built once for a cluster, and updated when objects are added, changed or deleted (`Index`)."""
+    """Objects without a controller, by namespace and label.
+
+    Built once for a cluster, and updated when objects are added, changed or deleted (`Index`).
+    """
 
     def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
         self._kind = kind

@@ -1,9 +1,7 @@
 """The disruption controller: the status of every PodDisruptionBudget (`pkg/controller/disruption/disruption.go`).
 
-`BudgetPods`: which pods a PodDisruptionBudget selects, and which budgets select a pod.
-
-This follows the disruption controller and the Eviction API: an empty selector selects every pod of the namespace, a
-missing or invalid one selects none. The scheduler differs (`kwhatif.scheduler.preemption.budgets`).
+As in the Eviction API, an empty selector selects every pod of the namespace, a missing or invalid one selects none.
+The scheduler differs (`kwhatif.scheduler.preemption.budgets`).
 """
 
 from __future__ import annotations

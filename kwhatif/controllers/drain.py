@@ -1,6 +1,8 @@
-"""`KubectlDrain`: the steps of `kubectl drain` (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
+"""`KubectlDrain`: the steps of `kubectl drain` (`k8s.io/kubectl/pkg/cmd/drain/drain.go`, `pkg/drain/drain.go`).
 
-All nodes are cordoned first, then drained one at a time, or `parallel` at a time.
+All nodes are cordoned first, then drained one at a time, or `parallel` at a time. All evictions of a node are requested
+at once (upstream in parallel, here by namespace and name). A request that is refused with 429 is repeated every 5 s;
+after a granted one, kubectl waits until the object is gone.
 """
 
 from __future__ import annotations
@@ -19,11 +21,6 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-
-# `DrainedNode`: the evictions of `kubectl drain` on one node (`k8s.io/kubectl/pkg/drain/drain.go`).
-#
-# All evictions are requested at once. A request that is refused with 429 is repeated every 5 s; after a granted one,
-# kubectl waits until the object is gone. Upstream evicts all pods of a node in parallel; here by namespace and name.
 
 #: Seconds until a refused eviction is retried, and between checks whether a pod is gone.
 RETRY, POLL = 5.0, 1.0

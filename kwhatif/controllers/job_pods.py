@@ -1,8 +1,6 @@
-"""Failed pods of Jobs: the pod failure policy, and the back-off.
+"""The pods of a Job: their indexes, and what follows when one has failed.
 
-(`pkg/controller/job/pod_failure_policy.go`, `backoff_utils.go`.)
-
-The indexes of an indexed Job's pods (`pkg/controller/job/indexed_job_utils.go`, `success_policy.go`).
+(`pkg/controller/job`: `indexed_job_utils.go`, `success_policy.go`, `pod_failure_policy.go`, `backoff_utils.go`.)
 """
 
 from __future__ import annotations

@@ -33,8 +33,6 @@ from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active, removed_first_of_job
 
-# Which pods a Job creates and deletes (`manageJob`).
-
 #: The most pods that one sync creates or deletes.
 _BURST = 500
 

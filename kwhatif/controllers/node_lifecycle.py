@@ -27,8 +27,6 @@ from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod, PodCondition, is_ready, pod_condition
 from kwhatif.state.nodes import Zone, zone_of
 
-# `NodeHealth`: which nodes are unhealthy, and how many nodes of each zone are ready.
-
 #: The label of nodes that are not counted in their zone.
 _EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
@@ -37,7 +35,10 @@ ZoneCounts = Mapping[Zone, tuple[int, int]]
 
 
 class NodeHealth:
-    """Built once for a cluster, and updated when nodes change (`Cluster.derived`)."""
+    """Which nodes are unhealthy, and how many nodes of each zone are ready.
+
+    Built once for a cluster, and updated when nodes change (`Cluster.derived`).
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self.counts: ZoneCounts = {}
@@ -84,10 +85,6 @@ def moved(counts: ZoneCounts, zone: Zone, *, lost: int, ready: int) -> ZoneCount
     return {**counts, zone: after}
 
 
-# Rate limits for the NoExecute taints of lost nodes in a zone: the more nodes are lost, the lower the rate.
-#
-# Follows `handleDisruption`, `ComputeZoneState` and `SwapLimiter` of `pkg/controller/nodelifecycle`.
-
 #: Nodes to taint per second: `--node-eviction-rate`, `--secondary-node-eviction-rate`.
 RATE, SECONDARY_RATE = 0.1, 0.01
 #: `--unhealthy-zone-threshold`, and `--large-cluster-size-threshold`, which counts the nodes of one zone.
@@ -111,7 +108,10 @@ class _Limiter(msgspec.Struct, frozen=True):
 
 
 class Zones:
-    """The rate limiters of the zones, during one run of the monitor."""
+    """The rate limiters of the zones, during one run of the monitor: the more nodes are lost, the lower the rate.
+
+    Follows `handleDisruption`, `ComputeZoneState` and `SwapLimiter`.
+    """
 
     def __init__(self, memory: dict[Any, Any], counts: ZoneCounts, now: float) -> None:
         """Set up.

@@ -1,7 +1,4 @@
-"""Helpers for controllers: availability of pods, and relevant changes.
-
-`FinishedPods`: finished pods by node. Their objects still exist, but the scheduler ignores them.
-"""
+"""What controllers share: availability of pods, changes that matter to owners, finished pods, generated names."""
 
 from __future__ import annotations
 
@@ -24,7 +21,10 @@ from kwhatif.workloads.survey import survey_of
 
 
 class FinishedPods:
-    """Built once for a cluster, and updated when pods finish or are removed (`Cluster.derived`)."""
+    """Finished pods by node: they still exist, but the scheduler ignores them.
+
+    Built once for a cluster, and updated when pods finish or are removed (`Cluster.derived`).
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         by_node: dict[str, tuple[str, ...]] = {}

@@ -41,15 +41,11 @@ from kwhatif.workloads.stateful_set import (
 )
 from kwhatif.workloads.template import pod_of
 
-# Owners of a StatefulSet's claims, with which they are deleted (`updateClaimOwnerRefForSetAndPod`).
-#
-# (`pkg/controller/statefulset/stateful_set_utils.go`.)
-
 _DELETE = "Delete"
 
 
 def with_owners(claim: PersistentVolumeClaim, stateful_set: StatefulSet, surplus: Pod | None) -> PersistentVolumeClaim:
-    """The claim with the owners by the set's retention policy.
+    """The claim with the owners by the set's retention policy (`updateClaimOwnerRefForSetAndPod`).
 
     Args:
         claim: a claim of one of the set's pods.

@@ -1,8 +1,7 @@
-"""Taint eviction: evicts pods from nodes with NoExecute taints (`pkg/controller/tainteviction/taint_eviction.go`).
+"""Taints for nodes' conditions, and the eviction of pods from nodes with NoExecute taints.
 
-Budgets do not matter. The time of a pod starts when its node's taint is seen, not at the taint's `timeAdded`.
-
-The taints for a node's conditions (`pkg/controller/nodelifecycle/node_lifecycle_controller.go`).
+(`pkg/controller/nodelifecycle/node_lifecycle_controller.go`, `pkg/controller/tainteviction/taint_eviction.go`.) Budgets
+do not matter. The time of a pod starts when its node's taint is seen, not at the taint's `timeAdded`.
 """
 
 from __future__ import annotations

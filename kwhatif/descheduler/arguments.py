@@ -1,8 +1,4 @@
-"""Arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types for its messages.
-
-The arguments of DefaultEvictor (`framework/plugins/defaultevictor/types.go`).
-Go types in the arguments of the descheduler's plugins, which its messages name.
-"""
+"""Arguments of the descheduler's plugins (`framework/plugins/*/types.go`), with the Go types that its messages name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Builds a runnable policy from a policy file, or fails with the descheduler's error.
 
-Follows `descheduler/policyconfig.go`; decoding is in `decode.py`.
+Follows `descheduler/policyconfig.go` and `framework/profile/profile.go`; decoding is in `decode.py`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,6 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.policy import PriorityClass
-
-# Builds runnable profiles from decoded ones, or fails with the descheduler's error.
-#
-# Follows `framework/profile/profile.go`.
 
 #: The resource for thresholds of Prometheus metrics.
 METRIC_RESOURCE = "MetricResource"

@@ -1,11 +1,8 @@
-"""Decoding as in Go, with its error messages (`sigs.k8s.io/json`).
+"""Decoding of a policy as the descheduler does it, with Go's error messages (`sigs.k8s.io/json`).
 
-The first value of a wrong type is an error; unknown fields are collected, and the caller decides what they are.
-Fields are decoded in the order of the data; see `sorted_keys`.
-
-Decodes a policy as the descheduler's codec does, with its error messages.
-
-Follows `descheduler/policyconfig.go` and `api/v1alpha2/conversion.go`.
+Follows `descheduler/policyconfig.go` and `api/v1alpha2/conversion.go`. The first value of a wrong type is an error;
+unknown fields are collected, and the caller decides what they are. Fields are decoded in the order of the data; see
+`sorted_keys`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""States of the containers of a pod, for strategies (`descheduler/pod/pods.go`).
+"""What strategies ask about pods: tolerations, the order of evictions, states of containers.
 
-Tolerations as in the descheduler, which also supports the operators `Lt` and `Gt`.
-
-kube-scheduler 1.36 supports these operators only if a feature gate is on; the descheduler always does
-(`utils/predicates.go`, TolerationsTolerateTaint).
-The order of evictions: by priority, then by QoS class (`descheduler/pod/pods.go`, `utils/qos.go`).
+(`descheduler/pod/pods.go`, `utils/qos.go`, `utils/predicates.go`.) QUIRK: the descheduler always supports the operators
+`Lt` and `Gt` of tolerations; kube-scheduler 1.36 does so only if a feature gate is on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The devices that are allocated to claims (`plugins/dynamicresources/allocateddevices.go`).
+"""Devices that are allocated to claims, and how many of a class are allocated on a node.
 
-How many devices of a class a node has, and how many of them are allocated: for scoring.
-
-(`calculateDRAResourceTotals` in `pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.)
+(`plugins/dynamicresources/allocateddevices.go`, `calculateDRAResourceTotals` in `noderesources`.)
 """
 
 from __future__ import annotations

@@ -22,11 +22,9 @@ from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.quantity import to_text
 from kwhatif.kube.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 
-# The result of a search as the `status.allocation` of a claim (`createNodeSelector` and its caller).
-
 
 def allocation_result(claim: str, taken: Sequence[Taken], node_name: str) -> AllocationResult:
-    """The devices, and the nodes from which all of them can be used.
+    """The devices as a `status.allocation` (`createNodeSelector`), and the nodes from which all of them can be used.
 
     Raises:
         AllocationError: a node selector has a form that slices must not have.

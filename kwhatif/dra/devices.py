@@ -1,6 +1,6 @@
 """Slices and devices, prepared for the search (`ResourceSlice` in `k8s.io/api/resource/v1`).
 
-Device taints of DeviceTaintRules (`staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker`).
+DeviceTaintRules follow `staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The devices that one attempt has taken (`allocateDevice` in `allocator_incubating.go`).
 
-Capacity that claims can share (`consumable_capacity.go`). All amounts are nano-units.
+Capacity that claims share follows `consumable_capacity.go`, constraints between devices `constraint.go`. All amounts
+are nano-units.
 """
 
 from __future__ import annotations
@@ -92,8 +93,6 @@ def _out_of_range(amount: int, valid_range: CapacityRequestPolicyRange) -> bool:
     step, start = value(parse_quantity(valid_range.step)), value(parse_quantity(valid_range.min))
     return (value(amount) - start) % step != 0
 
-
-# Constraints between the devices of one claim (`allocator_incubating.go`, `constraint.go`).
 
 #: The type of an attribute and its value; versions are equal if their texts are.
 TypedValue = tuple[str, str | int | bool]

@@ -1,7 +1,4 @@
-"""Pools: the slices of one generation that a node can use (`pools_incubating.go`).
-
-Counters that partitions of a device share (partitionable devices, `checkAvailableCounters`).
-"""
+"""Pools: the slices of one generation that a node can use (`pools_incubating.go`)."""
 
 from __future__ import annotations
 
@@ -181,7 +178,9 @@ _Amounts = dict[str, dict[str, int]]
 
 
 class AvailableCounters:
-    """The rest of each pool's counters, without allocated devices; up to 1.34 per slice, for its own devices.
+    """The rest of each pool's counters, without allocated devices (`checkAvailableCounters`).
+
+    Up to 1.34 they are per slice, for its own devices.
 
     QUIRK: (allocator_incubating.go) up to 1.36 they are stored by the pool's name alone. If pools of two drivers have
     the same name, the first one that is used counts for both.

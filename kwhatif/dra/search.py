@@ -2,11 +2,6 @@
 
 Every step is a generator that yields the step to try next and is sent its outcome. So backtracking reads like
 upstream's recursion, but does not use Python's stack.
-
-Predicts that a search will fail, without searching.
-
-Upstream tries every combination of devices before it gives up. If only the number of devices matters, the result
-follows from that number. It is the same result, except that kube-scheduler may not find it within its `filterTimeout`.
 """
 
 from __future__ import annotations
@@ -44,7 +39,11 @@ class Task(NamedTuple):
 
 
 class FeasibilityBound:
-    """Counts the devices that are left for each request during a search."""
+    """Counts the devices that are left for each request, and so predicts that a search will fail.
+
+    Upstream tries every combination of devices before it gives up. If only the number of devices matters, the result
+    follows from that number. It is the same result, except that kube-scheduler may exceed its `filterTimeout`.
+    """
 
     def __init__(self, task: Task) -> None:
         node, candidates, claims, so_far, devices_of, rules = task

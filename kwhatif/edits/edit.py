@@ -1,7 +1,4 @@
-"""`Edit`: a closed union of edits as typed data, whose names are not looked up yet.
-
-And `Resolved`: the changes of an edit in a state.
-"""
+"""`Edit`: a closed union of edits as typed data, before names are looked up; `Resolved`: its changes in a state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Edits of objects in their stored form: label, set, patch, apply.
-
-Edits of priority classes and disruption budgets.
-"""
+"""Edits of objects in their stored form: priority, budget, label, set, patch, resize, restart, apply."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.limit_ranger import fill_in_limits
 from kwhatif.admission.load import with_status
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import check_workload, updated
@@ -237,6 +235,8 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         raise Wrong("an object cannot be renamed or moved", "delete it, and apply another one")
     if isinstance(new, Workload) and not isinstance(new, Pod):
         new = without_text(new, known)
+    if isinstance(new, Pod) and isinstance(known, Pod) and is_resize(new, known):
+        new = fill_in_limits(new, lookup.cluster)  # LimitRanger does it for new pods and for resizes
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
         return Resolved((), notes=("nothing changes: the fields are already set",))

@@ -1,8 +1,4 @@
-"""`resolve`: computes the changes of an edit in a state.
-
-`scale`: the number of pods of a workload.
-`delete`: an object is deleted with its dependents, as with kubectl's `--cascade=background`.
-"""
+"""`resolve`: computes the changes of an edit in a state."""
 
 from __future__ import annotations
 
@@ -144,7 +140,7 @@ _Owners = dict[tuple[str, str, str], str]
 
 
 def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
-    """Deletes the named objects in `changes`, and their dependents, as the garbage collector does, in `follow`."""
+    """Delete the objects in `changes`, and their dependents (`--cascade=background`) in `follow`."""
     if edit.ignore_not_found:
         lookup = Lookup(lookup.cluster, lookup.namespace)
     lacking = list(_lacking_nodes(edit.objects, lookup.cluster))

@@ -12,6 +12,8 @@ from kwhatif.kube.matching.names import did_you_mean, is_like, nearest
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.workload import WORKLOADS
 
 #: A set-based requirement within a text, from its operator on, because searching for a key would be slow.
 _HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
@@ -106,19 +108,34 @@ class Lookup:
         )
 
     def near(self, resource: Resource, namespace: str, name: str) -> list[str]:
-        """Suggestions: objects with that name in other namespaces, or with similar names."""
-        objects: Mapping[str, Any] = self.cluster.all(resource.type)
-        word = resource.kind.lower()
-        same = [key for key, obj in objects.items() if obj.metadata.name == name]
-        beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == namespace]
-        prefix = f"{namespace}/" if resource.namespaced else ""
-        close = [f"{prefix}{found}" for found in nearest(name, beside)] or nearest(f"{prefix}{name}", objects)
-        return [f"{word}/{key}" for key in (same or close)[:_MOST]]
+        """Suggestions, see `near_objects`."""
+        return near_objects(resource, namespace, name, self.cluster)
 
     def _unread(self, kind: str, plural: str) -> str:
         """Why there are no objects of the kind, if they could not be read."""
         reason = self.cluster.unread.get(kind)
         return f"{reason} {plural}" if reason else ""
+
+
+def near_objects(resource: Resource, namespace: str, name: str, cluster: Cluster, word: str = "") -> list[str]:
+    """What may be meant by an object that is not there, the likeliest first, as `pod/shop/web-0`.
+
+    Objects with that name in other namespaces; else, of a pod, the workload of that name and its pods; else similar
+    names. `word`: how the kind was written.
+    """
+    objects: Mapping[str, Any] = cluster.all(resource.type)
+    word = word or resource.kind.lower()
+    prefix = f"{namespace}/" if resource.namespaced else ""
+    same = [key for key, obj in objects.items() if obj.metadata.name == name]
+    beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == namespace]
+    of_it = sorted(found for found in beside if found.startswith(f"{name}-"))
+    close = [f"{prefix}{found}" for found in of_it or nearest(name, beside)] or nearest(f"{prefix}{name}", objects)
+    makers = [kind for kind in WORKLOADS if cluster.get(kind, prefix + name)] if resource.type is Pod else []
+    found = [
+        *(f"{kind.__name__.lower()}/{prefix}{name}" for kind in makers),
+        *(f"{word}/{key}" for key in same or close),
+    ]
+    return found[:_MOST]
 
 
 def some(keys: Sequence[str]) -> str:

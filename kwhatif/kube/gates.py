@@ -29,6 +29,7 @@ _ON_SINCE = {
     "HPAScaleToZero": 37,
     "InPlacePodLevelResourcesVerticalScaling": 36,
     "InPlacePodVerticalScaling": 33,
+    "InPlacePodVerticalScalingInitContainers": 36,
     "MaxUnavailableStatefulSet": 37,
     "NodeDeclaredFeatures": 36,
     "PodLevelResources": 34,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.policy.schema import AftermathRule, AuditRule, Level
+from kwhatif.policy.rules import Violation
+from kwhatif.policy.schema import AftermathRule, AuditRule
 from kwhatif.report.audit import AuditFindingRow, AuditLevel, ShownByRow
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import PendingRow, RefusedRow, Story
@@ -14,17 +15,6 @@ from kwhatif.words.audit import finding_message, new_what_if
 from kwhatif.words.maintenance import why_harmful
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
-
-
-class Consequence(NamedTuple):
-    """A violation of a rule by the simulated events; `workload` is the workload concerned, or "", `others` are more."""
-
-    rule: str
-    level: Level
-    message: str
-    workload: str = ""
-    pods: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
 
 
 class Fragile(NamedTuple):
@@ -41,13 +31,15 @@ class Fragile(NamedTuple):
     unjudged: str = ""
 
 
-def consequences(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
-    """The violations at the end of the simulation."""
+def violations_after(rule: AftermathRule | None, story: Story | None) -> Iterator[Violation]:
+    """The violations at the end of the simulation, if the policy has rules about it."""
+    if rule is None or story is None:
+        return
     found = (*_pending(rule, story), *_loop(rule, story), *_overrun(rule, story))
-    return (each for each in found if each.level in ("fail", "warn"))
+    yield from (each for each in found if each.level in ("fail", "warn"))
 
 
-def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+def _pending(rule: AftermathRule, story: Story) -> Iterator[Violation]:
     if rule.pending is None:
         return
     by_owner: dict[str, list[PendingRow]] = {}
@@ -59,11 +51,11 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         number = f"{count} pods of {owner} are" if count > 1 else f"a pod of {owner} is"
         said = f"{owner} is" if owner.startswith("Pod ") else number
         message = f"{said} pending once all has settled; no pod of priority {rule.pending.min_priority} or more may be"
-        yield Consequence(PENDING, rule.pending.level, message, owner, pods)
+        yield Violation(PENDING, rule.pending.level, message, pods=pods, names=(owner,))
     for refused in story.refused:  # of unknown priority, which may be the reason
         if not _is_of_before(refused, story):
             message = f"pods of {refused.workload} are refused once all has settled: {refused.message}"
-            yield Consequence(PENDING, rule.pending.level, message, refused.workload)
+            yield Violation(PENDING, rule.pending.level, message, names=(refused.workload,))
 
 
 def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
@@ -71,28 +63,28 @@ def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
     return row.anyway or (story.caused is None and row.initial)
 
 
-def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+def _loop(rule: AftermathRule, story: Story) -> Iterator[Violation]:
     if story.outcome == "cycling":
         who = some(story.cycle.participants) if story.cycle is not None else ""
-        yield Consequence(LOOP, rule.loop, f"it never settles{f': {who} replace each other' if who else ''}")
+        yield Violation(LOOP, rule.loop, f"it never settles{f': {who} replace each other' if who else ''}")
 
 
-def _overrun(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+def _overrun(rule: AftermathRule, story: Story) -> Iterator[Violation]:
     for row in story.budgets:
         overrun = row.overrun - row.overrun_anyway
         if overrun > 0:
             pods = "a healthy pod" if overrun == 1 else f"{overrun} healthy pods"
-            yield Consequence(OVERRUN, rule.budget_overrun, f"budget {row.budget} falls short of {pods} on the way")
+            yield Violation(OVERRUN, rule.budget_overrun, f"budget {row.budget} falls short of {pods} on the way")
 
 
-def consequence_of(fragile: Fragile) -> Consequence:
+def violation_of(fragile: Fragile) -> Violation:
     """The violation of the rule `survives`."""
     rule, verdict = f"survives/{fragile.kind}", fragile.verdict
     if verdict is None:
-        return Consequence(rule, "fail", f"cannot be judged: {fragile.unjudged}")
+        return Violation(rule, "fail", f"cannot be judged: {fragile.unjudged}")
     more = f"; the same for {fragile.more} more" if fragile.more else ""
     message = f"{fragile.kind} {fragile.name} can no longer fail without harm: {why_harmful(verdict)}{more}"
-    return Consequence(rule, "fail", message, pods=verdict.pending)
+    return Violation(rule, "fail", message, pods=verdict.pending)
 
 
 class Brought(NamedTuple):
@@ -116,15 +108,16 @@ class Audited(NamedTuple):
     unjudged: str = ""
 
 
-def consequences_of_audit(rule: AuditRule, audited: Audited) -> Iterator[Consequence]:
-    """The violations of the rule `audit`."""
+def violations_of_audit(rule: AuditRule | None, audited: Audited) -> Iterator[Violation]:
+    """The violations of the rule `audit`, if the policy has it."""
+    if rule is None or rule.level not in ("fail", "warn"):
+        return
     if audited.unjudged:
-        yield Consequence("audit", "fail", f"cannot be judged: {audited.unjudged}")
+        yield Violation("audit", "fail", f"cannot be judged: {audited.unjudged}")
     for each in audited.findings:
         finding = each.finding
         message = f"{finding_message(finding)}; {_what_is_new(each)}"
-        first, *others = finding.subjects
-        yield Consequence(f"audit/{finding.harm}", rule.level, message, first, others=tuple(others))
+        yield Violation(f"audit/{finding.harm}", rule.level, message, names=finding.subjects)
 
 
 def _what_is_new(brought: Brought) -> str:

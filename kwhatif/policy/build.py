@@ -1,7 +1,4 @@
-"""Builds a `Rulebook` from a policy file, and collects all problems.
-
-What an expression of the policy reads, held against the fields that a report has: a typo is a mistake, not a no.
-"""
+"""Builds a `Rulebook` from a policy file, and collects all problems."""
 
 from __future__ import annotations
 
@@ -35,7 +32,10 @@ _SCALARS: Mapping[type[inspect.Type], str] = {
 
 
 def mistakes(program: Program) -> Iterator[str]:
-    """Fields that no decision, workload or node has; and an expression that is a field which is not a bool."""
+    """Fields that no decision, workload or node has; and an expression that is a field which is not a bool.
+
+    So a typo in a policy is an error, and not a rule that never applies.
+    """
     for path in sorted(program.paths):
         wrong = _unknown(path)
         if wrong:

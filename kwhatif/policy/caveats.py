@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from kwhatif.kube.matching.field_errors import Issue
 from kwhatif.kube.matching.names import is_like
@@ -11,6 +10,7 @@ from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.duration import parse_duration
 from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import Level, Policy
 from kwhatif.report.policy import JudgedWorkload
 
@@ -31,38 +31,25 @@ def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
     return "warn" if caveat.level == "warn" else "pass"
 
 
-class Doubt(NamedTuple):
-    """A caveat that does not pass, and whom it concerns; without a workload all of them."""
-
-    caveat: Caveat
-    level: Level
-    workload: JudgedWorkload | None = None
-    pods: tuple[str, ...] = ()
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule that it falls under."""
-        return f"{CAVEATS}/{self.caveat.code}"
-
-
 def doubts(
     caveats: Sequence[Caveat], workloads: Sequence[JudgedWorkload], policy: Policy, *, strict: bool
-) -> Iterator[Doubt]:
+) -> Iterator[Violation]:
     """The caveats that fail or warn, workload by workload where they are about some."""
     for caveat in caveats:
         level = level_of(caveat, policy, strict=strict)
         if level not in ("fail", "warn"):
             continue
-        concerned = list(_concerned(caveat, level, workloads))
-        yield from concerned or [Doubt(caveat, level, None, caveat.pods)]
+        found = Violation(f"{CAVEATS}/{caveat.code}", level, pods=caveat.pods, caveat=caveat)
+        concerned = [found._replace(workload=each, pods=pods) for each, pods in _concerned(caveat, workloads)]
+        yield from concerned or [found]
 
 
-def _concerned(caveat: Caveat, level: Level, workloads: Sequence[JudgedWorkload]) -> Iterator[Doubt]:
+def _concerned(caveat: Caveat, workloads: Sequence[JudgedWorkload]) -> Iterator[tuple[JudgedWorkload, tuple[str, ...]]]:
     about = frozenset(caveat.pods)
     for workload in workloads:
         pods = tuple(decision.pod for decision in workload.decisions if decision.pod in about)
         if pods or (caveat.subject and caveat.subject == workload.row.name):
-            yield Doubt(caveat, level, workload, pods)
+            yield workload, pods
 
 
 def max_age(policy: Policy) -> int | None:

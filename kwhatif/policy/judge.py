@@ -2,121 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
-from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.names import is_like
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.policy.aftermath import Audited, Consequence, Fragile, consequence_of, consequences, consequences_of_audit
+from kwhatif.policy.aftermath import Audited, Fragile, violation_of, violations_after, violations_of_audit
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import doubts
-from kwhatif.policy.names import CAVEATS, KINDS, all_names, did_you_mean, matches, unknown_rule
-from kwhatif.policy.rules import Hit, Labels, Rule
-from kwhatif.policy.schema import ExceptionRule, Level
+from kwhatif.policy.excuses import (
+    complaints,
+    excused_by_annotation,
+    excused_by_policy,
+    excuses,
+    has_expired,
+    wants_excuse,
+)
+from kwhatif.policy.names import did_you_mean
+from kwhatif.policy.rules import Hit, Labels, Rule, Violation
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.policy import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
-
-# Suppression of findings by the annotation `kwhatif.dev/ignore`, or by an exception of the policy.
-#
-# The annotation is `RULE[, RULE…]: REASON`; several entries are on separate lines or separated by `;`. A reason may end
-# with its last day: `(until 2026-12-31)`.
-
-_UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
-
-
-class Excuse(NamedTuple):
-    """Rules that an annotation suppresses, and the reason."""
-
-    rules: tuple[str, ...]
-    reason: str
-    #: The last day; None: no limit.
-    until: date | None = None
-
-    def has_expired(self, today: date) -> bool:
-        """Whether the last day is over."""
-        return self.until is not None and today > self.until
-
-
-def excuses(annotation: str) -> Iterator[Excuse]:
-    """The valid entries of the annotation; `complaints` are about the others."""
-    for text in _entries(annotation):
-        excuse = _excuse(text)
-        if isinstance(excuse, Excuse):
-            yield excuse
-
-
-def complaints(annotation: str) -> Iterator[str]:
-    """The problems of the annotation; invalid entries suppress nothing."""
-    for text in _entries(annotation):
-        excuse = _excuse(text)
-        if isinstance(excuse, str):
-            yield f"{ANNOTATION}: {excuse}"
-
-
-def _entries(annotation: str) -> Iterator[str]:
-    return (entry for line in annotation.splitlines() for entry in map(str.strip, line.split(";")) if entry)
-
-
-def _excuse(text: str) -> Excuse | str:
-    names, _, reason = text.partition(":")
-    rules = tuple(name.strip() for name in names.split(","))
-    # The names that a policy gives to rules of a kind are not known here: the kind is enough.
-    wrong = next(filter(None, (unknown_rule(rule, [*all_names(), *_kind(rule)]) for rule in rules)), "")
-    if wrong:
-        return wrong
-    if not reason.strip():
-        return f"{text!r} gives no reason: write RULE: REASON"
-    end = _UNTIL.search(reason)
-    try:
-        return Excuse(rules, reason.strip(), date.fromisoformat(end[1]) if end else None)
-    except ValueError:
-        return f"{reason.strip()!r}: write the last day as (until YYYY-MM-DD)"
-
-
-def _kind(rule: str) -> Sequence[str]:
-    """The name itself, if its kind has named rules."""
-    kind, slash, _ = rule.partition("/")
-    return (rule,) if slash and kind != CAVEATS and any(matches(kind, known) for known in KINDS) else ()
-
-
-def excused_by_annotation(rule: str, annotation: str, today: date, allowed: Sequence[str] = ("*",)) -> str | None:
-    """The reason by which the annotation suppresses the rule today, if the policy allows it; otherwise None."""
-    if not annotation or not any(matches(pattern, rule) for pattern in allowed):
-        return None
-    for excuse in excuses(annotation):
-        if not excuse.has_expired(today) and any(matches(pattern, rule) for pattern in excuse.rules):
-            return excuse.reason
-    return None
-
-
-def wants_excuse(rule: str, annotation: str) -> bool:
-    """Whether the annotation would suppress the rule if it were allowed and not expired."""
-    return any(matches(pattern, rule) for excuse in excuses(annotation) for pattern in excuse.rules)
-
-
-def excused_by_policy(
-    rule: str, workloads: Sequence[str], exceptions: Sequence[ExceptionRule], today: date
-) -> str | None:
-    """The reason of the exception that applies to one of the workloads and the rule today; None if there is none."""
-    for exception in exceptions:
-        if (
-            not has_expired(exception, today)
-            and any(matches(pattern, rule) for pattern in exception.rules)
-            and any(is_like(workload, pattern) for workload in workloads for pattern in exception.workloads)
-        ):
-            return exception.reason
-    return None
-
-
-def has_expired(exception: ExceptionRule, today: date) -> bool:
-    """Whether the exception's last day is over."""
-    return today > exception.expires
 
 
 class KnownNames(msgspec.Struct, frozen=True):
@@ -155,31 +62,15 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         fragile: the result of the rule `survives`.
         audited: the findings of an audit that the manifests bring, if the policy has the rule `audit`.
     """
-    finding = partial(_finding, book, today)
-    aftermath, by_name = book.policy.aftermath, {workload.row.name: workload for workload in workloads}
-    after = () if story is None or aftermath is None else consequences(aftermath, story)
-    found = [
-        *(
-            finding(rule.name, rule.level, hit.message, hit.workload, hit.pods)
-            for rule in book.rules(labels)
-            for hit in _hits(rule, workloads, reacted)
-        ),
-        *(
-            finding(
-                each.rule,
-                each.level,
-                each.message,
-                by_name.get(each.workload),
-                each.pods,
-                names=(each.workload, *each.others),
-            )
-            for each in (*after, *map(consequence_of, fragile), *_audited(book, audited))
-        ),
-        *(  # `render` adds their text
-            finding(doubt.rule, doubt.level, "", doubt.workload, doubt.pods, doubt.caveat)
-            for doubt in doubts(caveats, workloads, book.policy, strict=strict)
-        ),
-    ]
+    by_name = {workload.row.name: workload for workload in workloads}
+    violations = (
+        *(each for rule in book.rules(labels) for each in _violations(rule, workloads, reacted)),
+        *violations_after(book.policy.aftermath, story),
+        *map(violation_of, fragile),
+        *violations_of_audit(book.policy.audit, audited),
+        *doubts(caveats, workloads, book.policy, strict=strict),
+    )
+    found = [_finding(book, today, each, by_name) for each in violations]
     findings = [
         *found,
         *_annotations(book, workloads, found, today),
@@ -191,20 +82,18 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
 
 
-def _audited(book: Rulebook, audited: Audited) -> Iterator[Consequence]:
-    rule = book.policy.audit
-    if rule is not None and rule.level in ("fail", "warn"):
-        yield from consequences_of_audit(rule, audited)
-
-
-def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]) -> Iterator[Hit]:
+def _violations(
+    rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]
+) -> Iterator[Violation]:
     """The violations of the rule, and further ones after all reactions."""
     found = list(rule.find(workloads))
     known = set(map(_gist, found))
-    yield from found
-    for hit in rule.find(reacted):
-        if _gist(hit) not in known:
-            yield hit._replace(message=f"once all have reacted, {hit.message}")
+    found += [
+        hit._replace(message=f"once all have reacted, {hit.message}")
+        for hit in rule.find(reacted)
+        if _gist(hit) not in known
+    ]
+    return (Violation(rule.name, rule.level, hit.message, hit.workload, hit.pods) for hit in found)
 
 
 def _gist(hit: Hit) -> tuple[str, str]:
@@ -217,34 +106,23 @@ def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
     return "fail" if "fail" in levels else "warn" if levels else "pass"
 
 
-def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
-    book: Rulebook,
-    today: date,
-    rule: str,
-    level: Level,
-    message: str,
-    workload: JudgedWorkload | None = None,
-    pods: tuple[str, ...] = (),
-    caveat: Caveat | None = None,
-    names: Sequence[str] = ("",),
-) -> FindingRow:
-    """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`.
-
-    `names` are all that it concerns, the first one first, where these may be outside the manifests.
-    """
-    name, ignore = (workload.row.name, workload.ignore) if workload else (names[0], "")
-    annotation = excused_by_annotation(rule, ignore, today, book.policy.annotations.allow)
-    exception = excused_by_policy(rule, (name, *names[1:]), book.policy.exceptions, today)
+def _finding(book: Rulebook, today: date, found: Violation, by_name: Mapping[str, JudgedWorkload]) -> FindingRow:
+    """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`."""
+    names = (found.workload.row.name,) if found.workload else found.names or ("",)
+    workload = found.workload or by_name.get(names[0])
+    ignore = workload.ignore if workload else ""
+    annotation = excused_by_annotation(found.rule, ignore, today, book.policy.annotations.allow)
+    exception = excused_by_policy(found.rule, names, book.policy.exceptions, today)
     return FindingRow(
-        rule=rule,
-        level="fail" if level == "fail" else "warn",
-        message=message,
-        workload=name,
-        pods=pods,
+        rule=found.rule,
+        level="fail" if found.level == "fail" else "warn",
+        message=found.message,
+        workload=names[0],
+        pods=found.pods,
         source=workload.row.source if workload else None,
         suppressed=annotation if annotation is not None else exception,
         suppressed_by="annotation" if annotation is not None else "exception" if exception is not None else None,
-        caveat=caveat,
+        caveat=found.caveat,
     )
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome, VictimRow
 from kwhatif.report.policy import JudgedWorkload
@@ -26,6 +27,20 @@ class Hit(NamedTuple):
     workload: JudgedWorkload
     pods: tuple[str, ...]
     message: str
+
+
+class Violation(NamedTuple):
+    """What breaks a rule of the policy: about a workload of the manifests, or about what these names stand for."""
+
+    rule: str
+    level: Level
+    #: "": `render` says it of the caveat.
+    message: str = ""
+    workload: JudgedWorkload | None = None
+    pods: tuple[str, ...] = ()
+    caveat: Caveat | None = None
+    #: All that it concerns, the first one first: workloads of the manifests, or others.
+    names: tuple[str, ...] = ()
 
 
 Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]

@@ -1,7 +1,4 @@
-"""`gate`: does everything in the manifests schedule, what does it evict, and is that allowed?
-
-What follows once the pods of a question are placed: a simulation with the same objects.
-"""
+"""`gate`: does everything in the manifests schedule, what does it evict, is that allowed, and what follows?"""
 
 from __future__ import annotations
 

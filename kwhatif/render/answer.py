@@ -1,7 +1,4 @@
-"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats.
-
-Which release was asked, in a few words.
-"""
+"""A report in blocks, whatever the command: the edits, the answer, the evidence, and the caveats."""
 
 from __future__ import annotations
 

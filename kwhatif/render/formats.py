@@ -1,10 +1,4 @@
-"""The formats of answers that are files for other tools.
-
-`-o baseline`: the findings of an audit as a file for `--baseline`, to fill in.
-Workflow commands of GitHub Actions: annotations at the manifests' lines.
-GitLab's Code Quality report.
-SARIF 2.1.0, the format of code scanning.
-"""
+"""The formats of answers that are files for other tools: GitHub, GitLab, SARIF and `--baseline`."""
 
 from __future__ import annotations
 
@@ -28,7 +22,10 @@ from kwhatif.report.row import API_VERSION
 
 
 def to_baseline(report: Report) -> str:
-    """YAML: each finding with its line above it; those that are accepted keep their owner, reason and last day."""
+    """The findings of an audit as a YAML file for `--baseline`, to fill in, each with its line above it.
+
+    Those that are accepted keep their owner, reason and last day.
+    """
     found = () if report.audit is None else report.audit.findings
     head = f"apiVersion: {API_VERSION}\nkind: AuditBaseline\naccepted:{'' if found else ' []'}\n"
     return head + "".join(f"{line}\n" for finding in found for line in _lines(finding))
@@ -49,7 +46,7 @@ def _quoted(text: str) -> str:
 
 
 def to_github(report: Report) -> str:
-    """A notice per edit, and one command per finding that counts."""
+    """Workflow commands of GitHub Actions: a notice per edit, and an annotation per finding that counts."""
     notices = (f"::notice title=kwhatif%3A edit::{_data(safe(line))}" for line in edit_lines(report))
     findings = (_command(issue) for issue in issues(report) if issue.suppressed is None)
     return "".join(f"{line}\n" for line in (*notices, *findings))
@@ -80,7 +77,7 @@ _NOWHERE = "kwhatif.yaml"
 
 
 def to_gitlab(report: Report) -> str:
-    """The findings that count, as a JSON list."""
+    """GitLab's Code Quality report: the findings that count, as a JSON list."""
     rows = [_row(issue) for issue in issues(report) if issue.suppressed is None]
     return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
 
@@ -99,7 +96,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def to_sarif(report: Report) -> str:
-    """All findings, those that are suppressed too, with the reasons."""
+    """SARIF 2.1.0, the format of code scanning: all findings, those that are suppressed too, with the reasons."""
     found = issues(report)
     rules = list(dict.fromkeys(issue.rule for issue in found))
     run = {

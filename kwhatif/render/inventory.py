@@ -1,7 +1,4 @@
-"""An inventory in blocks: what a dump holds, then what is missing.
-
-What stays in an anonymized snapshot, to read before it is handed to others: every text, where it stands, and why.
-"""
+"""Blocks for what a dump holds and lacks, and for what stays readable in an anonymized snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ _MEASURES = (AMOUNT, NUMBER, TIME)
 
 
 def kept_blocks(kept: Iterable[Kept]) -> Iterator[Block]:
-    """The table, by reason and field."""
+    """The texts that stay in an anonymized snapshot, by reason and field, to read before it is handed on."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in kept:
         found.setdefault((each.why, each.where), []).append(each.text)

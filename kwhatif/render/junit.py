@@ -1,7 +1,4 @@
-"""JUnit's XML: a suite per file, a test per workload or scenario, as CI systems show tests.
-
-XML documents, whatever the cluster's names hold.
-"""
+"""JUnit's XML: a suite per file, a test per workload or scenario, as CI systems show tests."""
 
 from __future__ import annotations
 

@@ -187,6 +187,7 @@ _ABSENT: Mapping[type, str] = {
     reading.NoAutoscalers: "autoscalers",
     reading.NoEvents: "events",
     reading.NoGroups: "groups of pods",
+    reading.NoCustomResources: "custom resources",
 }
 _CONSTANT: Mapping[type, str] = {
     reading.NoNodes: "no node is known",
@@ -205,6 +206,7 @@ _CONSTANT: Mapping[type, str] = {
     reading.NoAutoscalers: "autoscalers are not known",
     reading.NoEvents: "events are not known",
     reading.NoGroups: "groups of pods are not known",
+    reading.NoCustomResources: "custom resources are not known",
     reading.NoImages: "images are not known",
     workloads.ImagesNotCompared: "images are not compared",
     workloads.FieldsNotCompared: "only what scheduling reads is compared",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from kwhatif.sources.decoding.asked import ASKED
+from collections.abc import Iterable
+
+from kwhatif.sources.decoding.asked import ASKED, Asked
 
 
-def cluster_role(*, watch: bool = False) -> str:
+def cluster_role(lists: Iterable[Asked] = ASKED, *, watch: bool = False) -> str:
     """The role as YAML: list what is read, perhaps `watch` it, and ask for the version, nothing else."""
     verbs = "list, watch" if watch else "list"
     groups: dict[str, dict[str, None]] = {}
-    for asked in ASKED:
+    for asked in lists:
         groups.setdefault(asked.group, {})[asked.plural] = None
     lines = [
         "apiVersion: rbac.authorization.k8s.io/v1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 
 from kwhatif.render.blocks import (
     Block,
@@ -111,7 +110,7 @@ def _threats(row: ThreatsRow, report: Report, detail: Detail) -> Iterator[Block]
             each.priority,
             *([exact(command(each.command, report)) if each.command else _FILE] if is_whole else []),
         )
-        for each, *alike in _grouped(row.threats)
+        for each, *alike in (_grouped(row.threats) if not detail.wide else [[each] for each in row.threats])
     ]
     yield Table(columns, rows)
     if not is_whole:
@@ -122,15 +121,21 @@ _FILE = "kwhatif preempt FILE, with the manifest of -o json"
 
 
 def _grouped(rows: Sequence[ThreatRow]) -> Iterator[list[ThreatRow]]:
-    """The rows, with those of higher classes whose pods do the same."""
-    for _, found in groupby(
-        rows, lambda each: (each.kind, each.requests, each.node) if each.kind == "class" else id(each)
-    ):
-        yield list(found)
+    """The rows, with those of higher classes whose pods do the same, and of nodes to which the same happens."""
+    found: dict[object, list[ThreatRow]] = {}
+    for each in rows:
+        key: object = id(each)
+        if each.kind == "class":
+            key = each.kind, tuple(each.requests.items()), each.node
+        elif each.kind in ("outage", "drain", "taint"):
+            key = each.kind, each.because, each.seconds, len(each.pods)
+        found.setdefault(key, []).append(each)
+    yield from found.values()
 
 
-def _what(each: ThreatRow, higher: Sequence[str]) -> str:
-    """The event in a few words."""
+def _what(each: ThreatRow, alike: Sequence[str]) -> str:
+    """The event in a few words; `alike` are the classes, or the nodes, for which the same is true."""
+    who = f"{each.by} (or {some([name.removeprefix('Node ') for name in alike])})" if alike else each.by
     match each.kind:
         case "pending":
             return f"{each.by} waits for its room"
@@ -138,17 +143,17 @@ def _what(each: ThreatRow, higher: Sequence[str]) -> str:
             return f"one more pod of {each.by}"
         case "class":
             where = f", bound for {each.node}" if each.node else ""
-            also = f" (or of {some([name.removeprefix('PriorityClass ') for name in higher])})" if higher else ""
+            also = f" (or of {some([name.removeprefix('PriorityClass ') for name in alike])})" if alike else ""
             return f"a new pod of {each.by}{also} that asks for {_amounts(each.requests)}{where}"
         case "taint":
             after = f" after {took(each.seconds)}" if each.seconds else ""
-            return f"a NoExecute taint of {each.by}{after}"
+            return f"a NoExecute taint of {who}{after}"
         case "outage" | "drain":
             done = "lost" if each.kind == "outage" else "drained"
             if each.because:
-                return f"{each.by} is {done}: {each.because} comes for its room"
+                return f"{who} is {done}: {each.because} comes for its room"
             after = f", and {took(each.seconds)} pass" if each.seconds else ""
-            return f"{each.by} is {done}{after}"
+            return f"{who} is {done}{after}"
         case "descheduler":
             return f"the descheduler's {each.by}"
 

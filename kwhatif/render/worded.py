@@ -1,7 +1,4 @@
-"""A report becomes complete: the sentences that only depend on the rest of it.
-
-Sentences about a story that only depend on the rest of it: what is assumed, what is worst, what would end a loop.
-"""
+"""A report becomes complete: the sentences that only depend on the rest of it."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
 def worded_story(story: Story) -> Story:
-    """The story with these sentences."""
+    """The story with sentences on what is assumed, what is worst, and what would end a loop."""
     cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
     return replace(
         story,

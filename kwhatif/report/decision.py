@@ -1,9 +1,4 @@
-"""What the scheduler would do with one pod.
-
-Where a pod may go, and what nodes object.
-Whom a pod would evict, and why there.
-What becomes of the pods of a workload.
-"""
+"""What the scheduler would do with one pod: where it may go, why not elsewhere, and which pods it would evict."""
 
 from __future__ import annotations
 

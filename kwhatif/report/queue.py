@@ -1,4 +1,9 @@
-"""The scheduling queue: what the command `queue` adds to a report."""
+"""The scheduling queue: what the command `queue` adds to a report.
+
+`Cause` is a closed union: type checking demands a sentence for a new kind. Amounts of cpu are in milli-units, of memory
+and storage in bytes, of all else in units. Pods and claims are `namespace/name`. `nodes` are the first few by name;
+`more` is how many others there are.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +21,6 @@ QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gon
 
 
 # --- causes: what would wake a pod that waits; `render.wakeups` makes sentences of them -------------------------------
-# A new kind belongs into the `Cause` union, and type checking then demands a sentence for it. Amounts of cpu are in
-# milli-units, of memory and storage in bytes, of all else in units. Pods and claims are `namespace/name`. `nodes` are
-# the first few by name; `more` is how many others there are.
 
 
 class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):

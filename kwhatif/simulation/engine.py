@@ -12,6 +12,7 @@ from copy import copy
 
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
+from kwhatif.errors import OutOfTime
 from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
@@ -37,6 +38,11 @@ BUDGETS = ("PodDisruptionBudget",)
 LATE = ("HorizontalPodAutoscaler", "ClusterAutoscaler", "Karpenter")
 #: More attempts at one moment than this times the number of pods never end.
 _TOO_MANY = 10
+
+
+def is_always_awaited() -> bool:
+    """For simulations that are played to their end, however long that takes."""
+    return True
 
 
 class Engine:
@@ -81,6 +87,8 @@ class Engine:
         self.is_over_horizon = False
         #: When the simulation gives up.
         self._horizon = parameters.horizon
+        #: Asked at each moment; where it says False, the simulation is given up (`OutOfTime`). Forks ask it, too.
+        self.is_awaited: Callable[[], bool] = is_always_awaited
         #: The number of events before the first action.
         self.first_event = 0
         #: Controllers whose timers are not waited for before the first action.
@@ -251,7 +259,13 @@ class Engine:
     # --- one moment ----------------------------------------------------------------------------------
 
     def _moment(self, commands: Sequence[Callable[[World], None]] = ()) -> None:
-        """Run all phases of this moment, until nothing more is due now."""
+        """Run all phases of this moment, until nothing more is due now.
+
+        Raises:
+            OutOfTime: nothing waits for it any more.
+        """
+        if not self.is_awaited():
+            raise OutOfTime(f"it was given up at second {self.clock.now:g} of what is simulated")
         try:
             for number, command in enumerate(commands):
                 if number:

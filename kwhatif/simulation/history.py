@@ -1,11 +1,18 @@
-"""The events in order, each with its cause; and the fate of pods that are gone."""
+"""The events in order, each with its cause and its words; and the fate of pods that are gone."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kwhatif.controllers.contract import How
-from kwhatif.kube.model.meta import Row
+from kwhatif.controllers.taint_eviction import ready_status
+from kwhatif.kube.model.meta import Row, controller_of
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
+from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 
 
 class EventRow(Row):
@@ -66,3 +73,84 @@ class History:
     def lose(self, gone: Gone) -> None:
         """Record that the pod goes; the first reason counts."""
         self.gone.setdefault(gone.uid, gone)
+
+
+# --- which updates of objects are events, and their words ------------------------------------------------------------
+
+_WORKLOADS = (*SCALABLE, DaemonSet, Job)
+
+
+class Said(NamedTuple):
+    """The text of an update in the story."""
+
+    verb: str
+    detail: str = ""
+
+
+def said_of_update(before: Any, after: Any) -> Said | None:
+    """The update as an event of the story; None for mere progress of its status."""
+    was, now = controller_of(before.metadata), controller_of(after.metadata)
+    if was != now:
+        return Said("adopted" if now else "released")
+    if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
+        return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
+    if isinstance(after, Job) and (finished := _new_condition(before, after)):
+        return Said(finished)
+    if isinstance(after, _WORKLOADS):
+        return Said("changed") if before.spec != after.spec else None
+    if isinstance(after, Node):
+        return _said_of_node(before, after)
+    if isinstance(after, Pod):
+        return _said_of_pod(before, after)
+    spec = getattr(after, "spec", None)
+    return Said("changed") if spec is not None and spec != before.spec else None
+
+
+def _new_condition(before: Job, after: Job) -> str:
+    def true(job: Job) -> set[str]:
+        return {condition.type for condition in job.status.conditions if condition.status == "True"}
+
+    new = true(after) - true(before)
+    return "completed" if "Complete" in new else "failed" if "Failed" in new else ""
+
+
+def _said_of_node(before: Node, after: Node) -> Said | None:
+    if before.spec.unschedulable != after.spec.unschedulable:
+        return Said("cordoned" if after.spec.unschedulable else "uncordoned")
+    was, now = ready_status(before), ready_status(after)
+    if was != now:
+        return Said("ready" if now == "True" else "not ready", f"Ready is {now}")
+    if before.spec.taints != after.spec.taints:
+        gone, new = set(before.spec.taints) - set(after.spec.taints), set(after.spec.taints) - set(before.spec.taints)
+        return Said("tainted", ", ".join([*_words("+", new), *_words("-", gone)]))
+    if before.metadata.labels != after.metadata.labels:
+        return Said("labelled")
+    if (before.status.allocatable, before.status.capacity) != (after.status.allocatable, after.status.capacity):
+        return Said("resized")
+    return None
+
+
+def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
+    return sorted(f"{sign}{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in taints)
+
+
+def _said_of_pod(before: Pod, after: Pod) -> Said | None:
+    was, now = (pod_condition(pod, "Ready") or PodCondition(status="False") for pod in (before, after))
+    if was.status != now.status:
+        return Said("ready" if now.status == "True" else "not ready")
+    if before.status.phase != after.status.phase:
+        return Said(after.status.phase.lower())
+    if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
+        return Said("changed")
+    return None
+
+
+#: How a pod is removed -> the verb of the event.
+GONE_VERBS: Mapping[How, str] = {
+    "Preempted": "preempted",
+    "Evicted": "evicted",
+    "TaintEviction": "evicted by taint",
+    "DeviceTaintEviction": "evicted by device taint",
+    "PodGC": "collected",
+    "Garbage": "collected",
+}

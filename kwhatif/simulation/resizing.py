@@ -25,7 +25,16 @@ from kwhatif.kube.matching.requests import (
 from kwhatif.kube.matching.tolerations import no_execute_taints, tolerated
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, PodStatus, is_terminal, pod_condition
+from kwhatif.kube.model.pod import (
+    RESIZE_IN_PROGRESS,
+    RESIZE_PENDING,
+    ContainerStatus,
+    Pod,
+    PodCondition,
+    PodStatus,
+    is_terminal,
+    pod_condition,
+)
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.plugins.node_affinity import REASON_POD
@@ -33,7 +42,7 @@ from kwhatif.scheduler.plugins.node_resources_fit.room import Room
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+PENDING, IN_PROGRESS = RESIZE_PENDING, RESIZE_IN_PROGRESS
 _RESTART = "RestartContainer"
 Decision = Literal["Fits", "Deferred", "Infeasible"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
@@ -15,19 +15,17 @@ from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.admission_hooks import KnownInjection
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
-from kwhatif.kube.model.node import Node, Taint
-from kwhatif.kube.model.pod import JOB_TRACKING, Pod, PodCondition, is_terminal, pod_condition
+from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.unknown import lacks_node
-from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import EventRow, Gone, History
+from kwhatif.simulation.history import GONE_VERBS, EventRow, Gone, History, said_of_update
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
@@ -35,87 +33,6 @@ from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_name, uid_of
-
-# Which updates of objects are events of the story, and their text.
-
-_WORKLOADS = (*SCALABLE, DaemonSet, Job)
-
-
-class Said(NamedTuple):
-    """The text of an update in the story."""
-
-    verb: str
-    detail: str = ""
-
-
-def said_of_update(before: Any, after: Any) -> Said | None:
-    """The update as an event of the story; None for mere progress of its status."""
-    was, now = controller_of(before.metadata), controller_of(after.metadata)
-    if was != now:
-        return Said("adopted" if now else "released")
-    if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
-        return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
-    if isinstance(after, Job) and (finished := _new_condition(before, after)):
-        return Said(finished)
-    if isinstance(after, _WORKLOADS):
-        return Said("changed") if before.spec != after.spec else None
-    if isinstance(after, Node):
-        return _said_of_node(before, after)
-    if isinstance(after, Pod):
-        return _said_of_pod(before, after)
-    spec = getattr(after, "spec", None)
-    return Said("changed") if spec is not None and spec != before.spec else None
-
-
-def _new_condition(before: Job, after: Job) -> str:
-    def true(job: Job) -> set[str]:
-        return {condition.type for condition in job.status.conditions if condition.status == "True"}
-
-    new = true(after) - true(before)
-    return "completed" if "Complete" in new else "failed" if "Failed" in new else ""
-
-
-def _said_of_node(before: Node, after: Node) -> Said | None:
-    if before.spec.unschedulable != after.spec.unschedulable:
-        return Said("cordoned" if after.spec.unschedulable else "uncordoned")
-    was, now = ready_status(before), ready_status(after)
-    if was != now:
-        return Said("ready" if now == "True" else "not ready", f"Ready is {now}")
-    if before.spec.taints != after.spec.taints:
-        gone, new = set(before.spec.taints) - set(after.spec.taints), set(after.spec.taints) - set(before.spec.taints)
-        return Said("tainted", ", ".join([*_words("+", new), *_words("-", gone)]))
-    if before.metadata.labels != after.metadata.labels:
-        return Said("labelled")
-    if (before.status.allocatable, before.status.capacity) != (after.status.allocatable, after.status.capacity):
-        return Said("resized")
-    return None
-
-
-def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
-    return sorted(f"{sign}{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in taints)
-
-
-def _said_of_pod(before: Pod, after: Pod) -> Said | None:
-    was, now = (pod_condition(pod, "Ready") or PodCondition(status="False") for pod in (before, after))
-    if was.status != now.status:
-        return Said("ready" if now.status == "True" else "not ready")
-    if before.status.phase != after.status.phase:
-        return Said(after.status.phase.lower())
-    if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
-        return Said("changed")
-    return None
-
-
-#: How a pod is removed -> the verb of the event.
-GONE_VERBS: Mapping[How, str] = {
-    "Preempted": "preempted",
-    "Evicted": "evicted",
-    "TaintEviction": "evicted by taint",
-    "DeviceTaintEviction": "evicted by device taint",
-    "PodGC": "collected",
-    "Garbage": "collected",
-}
-
 
 #: Reasons of the condition DisruptionTarget -> how the pod is removed.
 DISRUPTIONS: Mapping[str, How] = {

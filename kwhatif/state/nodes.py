@@ -1,7 +1,6 @@
 """`Nodes`: the nodes of a state in the scheduler's order, by name, index and shape; each is copied on write.
 
-Image states: size of every image, and how many nodes have it (`pkg/scheduler/backend/cache/cache.go`).
-The order in which the scheduler walks nodes: round robin over zones (`backend/cache/node_tree.go`).
+Follows `pkg/scheduler/backend/cache/cache.go` (image states) and `node_tree.go`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from kwhatif.kube.model.cluster import list_order, next_generation
+from kwhatif.kube.model.cluster import KubernetesObject, list_order, next_generation
 from kwhatif.kube.model.node import REGION, ZONE, Node
 from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -94,8 +94,25 @@ def zone_of(node: Node) -> Zone:
     return _label(node, _REGION), _label(node, _ZONE)
 
 
+def images_differ(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the node, which stays where it is, has other images: the size of an image is the first node's."""
+    return isinstance(before, Node) and isinstance(after, Node) and before.status.images != after.status.images
+
+
+def moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+    """Whether the object stands elsewhere by that than where a list would have it, or others do."""
+    if isinstance(before, Node) and isinstance(after, Node):
+        return zone_of(before) != zone_of(after)
+    if isinstance(before, Pod) and isinstance(after, Pod):
+        return before.spec.node_name != after.spec.node_name or is_terminal(before) or is_terminal(after)
+    return before is None or isinstance(before, Node)
+
+
 class NodeTree:
-    """Names of nodes by zone. Zones are in the order of their first node, nodes in the order of their addition."""
+    """The order in which the scheduler walks nodes: round robin over zones.
+
+    Zones are in the order of their first node, nodes in the order of their addition.
+    """
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
         self._zones: dict[Zone, dict[str, None]] = {}

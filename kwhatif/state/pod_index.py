@@ -19,8 +19,6 @@ from kwhatif.kube.model.pod import pod_affinity_terms
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# `LabelIndex`: how many pods each node has, by namespace and labels; replicas are counted together.
-
 
 class PodGroup:
     """Pods of one namespace with the same labels: how many are on each node, by node name."""
@@ -100,7 +98,10 @@ class _Namespace:
 
 
 class LabelIndex:
-    """Groups the pods of a namespace when they are first needed, and keeps the groups up to date from then on."""
+    """How many pods each node has, by namespace and labels; replicas are counted together.
+
+    Groups the pods of a namespace when they are first needed, and keeps the groups up to date from then on.
+    """
 
     def __init__(self, pods: Mapping[str, PodInfo]) -> None:
         #: The live pods of the state, until the index is built.
@@ -164,9 +165,6 @@ def count(counts: dict[str, int], node_name: str, amount: int) -> None:
         del counts[node_name]
 
 
-# `TermIndex`: the affinity terms that may match pods of a namespace, and how many pods have them, by node.
-
-
 class _Term(NamedTuple):
     """Equal affinity terms, and how many pods have them, by node name."""
 
@@ -187,7 +185,10 @@ _ANY = "*"
 
 
 class TermIndex:
-    """Terms are counted when a namespace that they may match is first requested, and updated from then on."""
+    """The affinity terms that may match pods of a namespace, and how many pods have them, by node.
+
+    Terms are counted when a namespace that they may match is first requested, and updated from then on.
+    """
 
     def __init__(self, pods: Mapping[str, PodInfo]) -> None:
         #: The live pods of the state, until the index is built.
@@ -280,11 +281,11 @@ def _speaks_of_others(pod: PodInfo) -> bool:
     return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.pod.spec))
 
 
-# `ClaimIndex`: how many pods use a PersistentVolumeClaim (`PVCRefCounts`).
-
-
 class ClaimIndex:
-    """Counts pods on existing nodes; built at the first request and updated from then on."""
+    """How many pods on existing nodes use a PersistentVolumeClaim (`PVCRefCounts`).
+
+    Built at the first request and updated from then on.
+    """
 
     def __init__(self) -> None:
         #: `namespace/claim` -> how many pods use it.

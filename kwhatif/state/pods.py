@@ -16,15 +16,16 @@ from kwhatif.state.nodes import Nodes
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 
-# `MemberIndex`: the pods of each group, wherever they are (`pkg/scheduler/backend/cache/podgroupstate.go`).
-
 #: Pods by key.
 Members = dict[str, PodInfo]
 _NOBODY: Members = {}
 
 
 class MemberIndex:
-    """Of live pods; built when somebody first asks, and kept up from then on. Forks share what is built."""
+    """The pods of each group, wherever they are (`pkg/scheduler/backend/cache/podgroupstate.go`).
+
+    Built when it is first needed, and updated from then on. Forks share what is built.
+    """
 
     def __init__(self) -> None:
         #: By the key of the group. What is not in `_own` is shared.
@@ -69,11 +70,11 @@ class MemberIndex:
         return self._groups[group]
 
 
-# `Nominations`: the pending pods nominated to each node (`pkg/scheduler/backend/queue/nominator.go`).
-
-
 class Nominations:
-    """Forks share both mappings until one of them changes them."""
+    """The pending pods nominated to each node (`pkg/scheduler/backend/queue/nominator.go`).
+
+    Forks share both mappings until one of them changes them.
+    """
 
     def __init__(self) -> None:
         #: By node name, in the order of nomination; nodes without nominated pods are absent.

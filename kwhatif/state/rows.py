@@ -1,7 +1,4 @@
-"""`NodeRow`: nodes of a state in its order, with columns that many plugins need for all of them.
-
-`PodRow`: pods in a certain order, with running sums of their requests.
-"""
+"""Rows of nodes and of pods, with columns and running sums that many plugins need for all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _AMOUNTS: dict[str, Callable[[Resources], int]] = {
 
 
 class PodRow:
-    """Pods in a certain order. Sums are computed on demand and kept."""
+    """Pods in a certain order, with running sums of their requests, which are computed on demand and kept."""
 
     __slots__ = ("_sums", "pods")
 

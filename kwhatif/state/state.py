@@ -1,8 +1,6 @@
 """`State`: a cluster at one moment, as the scheduler sees it, with one way to change it, and cheap forks.
 
 Nodes with their pods follow `pkg/scheduler/backend/cache/{cache,snapshot}.go`; nominations the queue's nominator.
-
-`StateObjects`: the objects of a state, which change only with the state.
 """
 
 from __future__ import annotations

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Generic
 
-from kwhatif.errors import InputError, Problem, WorkersLost
+from kwhatif.errors import InputError, OutOfTime, Problem, WorkersLost
 from kwhatif.questions.story.player import Outcome, Player, S
 from kwhatif.sweep.scenario import blocks
 
 #: The timeout for a scheduler that does not answer.
 _PATIENCE = "10s"
+#: How often it is looked whether there is still time, in seconds.
+_LOOK = 0.1
 #: After this many lost workers a block is not handed out again.
 _TRIES = 3
 #: The number of blocks for each worker: one that is slower, or joins later, gets fewer.
@@ -61,7 +64,7 @@ class _Work(Generic[S, Outcome]):
             self._there = self._client.scatter(self._player, broadcast=True, hash=False)
             tasks = {self._client.submit(_play, self._there, block, pure=False): block for block in left}
             left = []
-            for task in as_completed(list(tasks)):
+            for task in self._awaited(as_completed(list(tasks))):
                 try:
                     found: list[Outcome] = task.result()
                 except (CancelledError, KilledWorker):  # lost with a worker, though it may have been done
@@ -70,6 +73,15 @@ class _Work(Generic[S, Outcome]):
                 yield from found
                 task.release()
             self._there.release()
+
+    def _awaited(self, done: Any) -> Iterator[Any]:
+        """The tasks as they end; none any more once nothing waits for outcomes."""
+        while not done.is_empty():
+            while not done.has_ready():
+                if not self._player.is_awaited():
+                    raise OutOfTime("it was given up")
+                time.sleep(_LOOK)
+            yield next(done)
 
     def _again(self, block: list[S]) -> list[S]:
         first = block[0].name

@@ -18,13 +18,13 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
-from kwhatif.errors import WorkersLost
+from kwhatif.errors import OutOfTime, WorkersLost
 from kwhatif.questions.story.player import Named, Outcome, Player, S
 from kwhatif.sweep.scenario import blocks, weight_of
 
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
-#: How often, in seconds, a worker checks whether its parent still runs.
+#: How often, in seconds, a worker checks whether its parent still runs, and the parent whether there is still time.
 _LOOK = 2.0
 #: The number of scenarios to play before processes are forked: some for each priority of the cluster's pods.
 _FIRST = 8
@@ -147,7 +147,7 @@ class _Team(Generic[S, Outcome]):
 
     def _received(self, timeout: float | None) -> Iterator[Outcome]:
         """The outcomes from workers; `timeout`: seconds to wait if there are none yet."""
-        while self._working and (ready := wait(list(self._working), timeout)):
+        while self._working and (ready := self._ready(timeout)):
             timeout = 0.0
             for worker in ready:
                 assert isinstance(worker, Connection)
@@ -163,6 +163,13 @@ class _Team(Generic[S, Outcome]):
                 block.pop(0)
                 if len(block) <= 1:  # so that it does not wait while this process plays
                     self._give(worker, process, block)
+
+    def _ready(self, timeout: float | None) -> Sequence[object]:
+        """The workers that have said something; without a timeout there is one, unless time is over."""
+        while not (ready := wait(list(self._working), _LOOK if timeout is None else timeout)) and timeout is None:
+            if not self._player.is_awaited():
+                raise OutOfTime("it was given up")
+        return ready
 
     def _replace(self, worker: Connection, process: BaseProcess, block: list[S]) -> None:
         del self._working[worker]

@@ -1,7 +1,4 @@
-"""Scenarios: drains or outages of the same cluster, each alone; and the `NodePlayer`.
-
-The report of one question about many nodes, or groups of nodes, each alone: which of them may go?
-"""
+"""Scenarios: drains or outages of the same cluster, each alone; and their report: which nodes may go?"""
 
 from __future__ import annotations
 

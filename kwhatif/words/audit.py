@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from kwhatif.report.audit import AuditCause, AuditFindingRow, AuditHarm, HarmRow, ProbeName, ShownByRow
@@ -94,13 +95,15 @@ def _no_way_back(finding: AuditFindingRow) -> str:
         names = some([_key(each) for each in finding.subjects])
         one = len(finding.subjects) == 1
         return f"{names} {'has' if one else 'have'} no controller: {'it is' if one else 'they are'} gone with the node"
-    pods = f"{plural(row.pods, 'pod')} of {_whom(finding)}"
+    one = row.pods == 1 and len(finding.subjects) == 1
+    pods = "pods" if len(finding.subjects) > 1 else plural(row.pods, "pod")
+    its, asks = ("its", "it asks") if one else ("their", "they ask")
     why = {
-        "taint": f"their node now has the taint {some(row.about)}",
-        "labels": f"their node no longer has {some(row.about) or 'the labels that they ask for'}",
-        "volume": "their volumes are elsewhere",
+        "taint": f"{its} node now has the taint {some(row.about)}",
+        "labels": f"{its} node no longer has {some(row.about) or f'the labels that {asks} for'}",
+        "volume": f"{its} volume is elsewhere" if one else "their volumes are elsewhere",
     }.get(row.cause, row.said)
-    return f"{pods} could not be placed again where they run: {why}"
+    return f"{pods} of {_whom(finding)} could not be placed again where {'it runs' if one else 'they run'}: {why}"
 
 
 def _far(finding: AuditFindingRow) -> str:
@@ -199,8 +202,7 @@ def _for(row: HarmRow) -> str:
 
 
 def _why(finding: AuditFindingRow) -> str:
-    row = finding.worst
-    said = why(row)
+    said = why(finding.worst, len(finding.subjects))
     return f": {said}" if said else ""
 
 
@@ -233,24 +235,36 @@ _CAUSES: Mapping[AuditCause, str] = {
 }
 
 
-def why(row: HarmRow) -> str:
-    """The cause in words; "" where what happens says it."""
-    about = listed(row.about)
+#: Those that read otherwise of several workloads than with `their` in place of `its`.
+_CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
+    "volume": "their volumes cannot be used on another node",
+    "ports": "their host ports are taken on every node",
+    "node-silent": "their pods are not replaced until the lost node is back, or has the out-of-service taint",
+}
+
+
+def why(row: HarmRow, subjects: int = 1) -> str:
+    """The cause in words, of that number of workloads; "" where what happens says it."""
+    about, several = listed(row.about), subjects > 1
     match row.cause:
         case "room":
             pool = f" with {row.pool}" if row.pool else ""
             return f"no node{pool} has enough {about or 'room'} free"
         case "priority":
-            return f"pods of {f'class {about}' if about else 'higher priority'} may evict it"
+            whom = "its pods" if row.harm == "budget-broken" else "them" if several else "it"
+            return f"pods of {f'class {about}' if about else 'higher priority'} may evict {whom}"
         case "placement":
-            return f"no other node is one that it may use{f' ({about})' if about else ''}"
+            who = "they" if several else "it"
+            return f"no other node is one that {who} may use{f' ({about})' if about else ''}"
         case "selects-nothing":
             return f"it selects no pod{f', though {about} runs' if about else ''}"
         case "allows-all":
             return f"all {row.pods:,} pods may be evicted at once"
         case "volume" if row.said.startswith("Multi-Attach"):
-            return "its volume stays attached to the node that has it"
+            return f"{'their volumes stay' if several else 'its volume stays'} attached to the node that has it"
     said = _CAUSES.get(row.cause, "")
+    if several:
+        said = _CAUSES_OF_SEVERAL.get(row.cause) or re.sub("^its ", "their ", said)
     return said.format(about=about, key=_key(row.subject), said=row.said, example=row.example)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow
 from kwhatif.words.amounts import plural, some
 
+#: A refusal, up to the standard that the pod violates.
+_POD_SECURITY = re.compile(r'.*?violates PodSecurity "[^"]*"', re.DOTALL)
 _BLOCKED: Mapping[BlockedCause, str] = {
     "timeout": "it is gone only after the --timeout of {about}",
     "endless-drain": "not reached, as the drain of {about} does not end; it would go",
@@ -66,7 +69,7 @@ def why_harmful(verdict: VerdictRow) -> str:
             return _pending(verdict)
         case "refused":
             pods = plural(worst.count, "pod")
-            return f"{worst.subject} has {pods} fewer, because new ones are rejected: {worst.messages[0]}"
+            return f"{worst.subject} has {pods} fewer, because new ones are rejected: {_in_brief(worst.messages[0])}"
         case "failed":
             return f"{worst.subject} fails ({worst.messages[0]}){f', and {more} more' if more else ''}"
         case "unready":
@@ -78,6 +81,12 @@ def why_harmful(verdict: VerdictRow) -> str:
             return f"it has not settled by the --horizon{who}"
         case _:
             return "it does not end"
+
+
+def _in_brief(refusal: str) -> str:
+    """The API server's words; of a Pod Security Standard without all that a pod lacks, which the events say."""
+    found = _POD_SECURITY.match(refusal)
+    return refusal if found is None else found[0]
 
 
 def _first_blocked(row: BlockedRow, verdict: VerdictRow, more: int) -> str:

@@ -1,7 +1,4 @@
-"""Sentences about the pods of a workload.
-
-Short texts about victims, and about pods that took the room first.
-"""
+"""Sentences about the pods of a workload, about victims, and about pods that took the room first."""
 
 from __future__ import annotations
 

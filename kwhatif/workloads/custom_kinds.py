@@ -48,6 +48,8 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     group: str
     #: The name in URLs and in roles; "": made of the kind as Kubernetes' own are.
     plural: str = ""
+    #: In which a live cluster is asked for it: the first of them that is served.
+    versions: tuple[str, ...] = ("v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
     #: What it behaves like.
     like: Literal["DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"] = "ReplicaSet"
     name: str = _OWN_NAME
@@ -76,6 +78,8 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     template_of: Controlled | None = None
     #: Whether its controller adds more to the pods than the custom resource says: running pods show it.
     operated: bool = False
+    #: Whether its objects are not read: it is made up of the pods that no other kind has.
+    inferred: bool = False
     #: What is not modelled of it.
     note: str = ""
 

@@ -38,13 +38,6 @@ from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import pod_of, same_template
 
-# By what webhooks decide which pods get sidecars: labels and annotations, and where they are known, their selectors.
-#
-# Where the input has the configurations of mutating webhooks (or mutating policies), their rules and selectors say
-# which of them are asked about a pod. What a pod itself says counts beside that: a webhook that is asked may still
-# leave it out. Where the input lacks them, the labels and annotations stand for it that webhooks are known to look
-# at.
-
 #: (what it is, key, value): `label`, `annotation`, and both of the namespace; `webhook` and its name.
 Marks = frozenset[tuple[str, str, str]]
 
@@ -55,7 +48,12 @@ _KEYS = frozenset({"istio.io/rev", "dapr.io/enabled"})
 
 
 def marks_of(meta: PodMeta, namespace: str, cluster: Cluster) -> Marks:
-    """What pods of this metadata say to webhooks in the namespace, and it for them."""
+    """The labels and annotations by which webhooks decide about such pods, and the webhooks that select them.
+
+    If the input has the configurations of mutating webhooks (or policies), their rules and selectors say which of them
+    are asked about a pod; the pod's own labels count as well, as a webhook may still leave it out. Otherwise, labels
+    and annotations count that webhooks are known to read.
+    """
     found = frozenset(_marks(meta, namespace, cluster))
     is_asked = not are_webhooks_known(cluster) or any(what == _WEBHOOK for what, _, _ in found)
     return found if is_asked else frozenset()

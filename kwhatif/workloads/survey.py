@@ -1,8 +1,6 @@
 """`Survey`: facts about all pods at one moment, collected in one pass, and brought up to date from moment to moment.
 
-A hundred thousand pods are spread over memory: to visit each again for every question would cost several times that.
-
-`LateIndex`: an index of a cluster that takes in what has changed once it is asked again, and not at every change.
+A hundred thousand pods are spread over memory: to visit each of them for every question would cost several times that.
 """
 
 from __future__ import annotations

@@ -21,6 +21,19 @@ def test_what_is_wrong_with_each_dump_is_said(tmp_path: Path) -> None:
     assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
 
 
+def test_what_is_wrong_with_a_dump_and_with_configurations_is_said_at_once(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("kind: Pod\n")
+    ran = run(f"kwhatif compare --from {broken} --config {tmp_path}/one.yaml --config {tmp_path}/other.yaml")
+    starts = [
+        f"error: {tmp_path}/one.yaml: cannot",
+        f"error: {broken}, document 1",
+        f"error: {tmp_path}/other.yaml: cannot",
+    ]
+    assert [line.startswith(start) for line, start in zip(ran.stderr.splitlines(), starts, strict=True)] == [True] * 3
+    assert ran.code == ExitCode.BAD_INPUT
+
+
 def test_an_amount_that_is_none_is_said_of_the_pod() -> None:
     ran = run(f"kwhatif resize pod/shop/x --requests cpu=zz --from {CLUSTER}")
     assert ran.stderr.startswith("error: pod/shop/x: 'requests.cpu=zz': quantities must match")

@@ -51,7 +51,7 @@ def question(session: Session) -> Report:
     return kwhatif.schedule(session, *POD)
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60, deep=200), suppress_health_check=list(HealthCheck))
 @given(RANDOMS)
 def test_edits_come_back_and_causes_are_the_smallest(dice: random.Random) -> None:
     before = kwhatif.load([each for each in world(dice) if each["metadata"]["name"] != "late"]).with_owners()

@@ -110,7 +110,7 @@ def played(session: kwhatif.Session, threat: ThreatRow) -> set[str]:
             return gone(kwhatif.simulate(session))
 
 
-@settings(max_examples=examples(70), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(70, deep=200), suppress_health_check=list(HealthCheck))
 @given(RANDOMS)
 def test_threats_evict_and_harmless_classes_do_not(dice: random.Random) -> None:
     objects = world(dice)

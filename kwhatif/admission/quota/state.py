@@ -1,6 +1,7 @@
 """ResourceQuota: what quotas count of pods and claims, and the status that they then have.
 
-Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
+Follows `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`), and for the usage
+`pkg/quota/v1/evaluator/core/pods.go` and `persistent_volume_claims.go`.
 """
 
 from __future__ import annotations
@@ -60,10 +61,6 @@ def exceeded_in(message: str) -> Exceeded | None:
     amounts = {name: {key: parse_quantity(text) for key, _, text in listed} for name, listed in pairs.items()}
     return Exceeded(found["quota"], **amounts)
 
-
-# The usage of a pod or a claim of the resources that quotas limit.
-#
-# (`pkg/quota/v1/evaluator/core/pods.go`, `persistent_volume_claims.go`.)
 
 Usage = dict[str, Quantity]
 
@@ -179,9 +176,12 @@ class QuotaAdmission:
         return self._stored(quotas[place].plus(usage) for place, usage in charges.usages)
 
     def refuse_update(self, new: Counted, old: Counted, cluster: Cluster) -> Denied | None:
-        """Why what the object has more than before exceeds a quota: only the difference is charged."""
+        """Why it lacks what a quota asks for, or has more than before than that allows: the difference is charged."""
         before, quotas = usage_of(old), self._quotas_of(new, cluster)
-        for place, usage in _charges_of(new, quotas).usages if quotas else ():
+        charges = _charges_of(new, quotas) if quotas else _NO_CHARGES
+        if charges.refusal:
+            return forbidden(new, charges.refusal)
+        for place, usage in charges.usages:
             more = {name: amount - before.get(name, 0) for name, amount in usage.items()}
             growth = {name: Quantity(amount, usage[name].notation) for name, amount in more.items() if amount > 0}
             if refusal := quotas[place].exceeded_by(growth):

@@ -1,7 +1,4 @@
-"""Containers: their names, ports, resources and restart policies (`validateContainers`, `validateInitContainers`).
-
-Resource names and quantities (`validateResourceRequirements`, `validatePodResources`).
-"""
+"""Validation of containers and their resources (`validateContainers`, `validateInitContainers`)."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ NameRule = Callable[[str, str, FieldErrors], None]
 def validate_container_resources(
     resources: ResourceRequirements, claims: Collection[str], path: str, errors: FieldErrors
 ) -> None:
-    """Validate requests, limits and claims of one container; `claims` are the pod's."""
+    """Validate requests, limits and claims (`validateResourceRequirements`) of a container; `claims` are the pod's."""
     _validate(resources, _container_name, path, errors)
     _validate_claims(resources.claims, claims, f"{path}.claims", errors)
 
@@ -71,7 +68,7 @@ def validate_overhead(overhead: ResourceList, errors: FieldErrors) -> None:
 
 
 def validate_pod_resources(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
-    """Validate pod-level resources, and compare them with those of the containers."""
+    """Validate pod-level resources (`validatePodResources`), and compare them with those of the containers."""
     resources = spec.resources
     if resources is None:
         return

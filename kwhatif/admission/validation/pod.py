@@ -41,8 +41,6 @@ from kwhatif.kube.model.meta import ObjectMeta, Requirement
 from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.storage import Volume
 
-# Node affinity and inter-pod affinity (`validateAffinity`).
-
 Labels = Mapping[str, str]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -51,7 +49,7 @@ _MAX_WEIGHT = 100
 
 
 def validate_affinity(affinity: Affinity | None, labels: Labels, errors: FieldErrors) -> None:
-    """Validate all affinity of a pod with these labels."""
+    """Validate all affinity of a pod with these labels (`validateAffinity`)."""
     if affinity is None:
         return
     errors = errors.within("affinity")
@@ -137,8 +135,6 @@ def _validate_pod_term(term: PodAffinityTerm, labels: Labels, path: str, errors:
     errors.check(f"{path}.topologyKey", term.topology_key, label_key_errors)
 
 
-# Topology spread constraints (`validateTopologySpreadConstraints`).
-
 _DO_NOT_SCHEDULE = "DoNotSchedule"
 _ACTIONS = (_DO_NOT_SCHEDULE, "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
@@ -147,7 +143,7 @@ _POLICIES = ("Honor", "Ignore")
 def validate_spread(
     constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], errors: FieldErrors
 ) -> None:
-    """Validate all constraints of a pod with these labels."""
+    """Validate all constraints of a pod with these labels (`validateTopologySpreadConstraints`)."""
     for index, constraint in enumerate(constraints):
         here = f"topologySpreadConstraints[{index}]"
         _validate_constraint(constraint, here, errors)
@@ -182,8 +178,6 @@ def _validate_options(constraint: TopologySpreadConstraint, path: str, errors: F
         errors.supported(f"{path}.nodeTaintsPolicy", constraint.node_taints_policy, _POLICIES)
 
 
-# Tolerations (`ValidateTolerations`).
-
 _EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _OPERATORS = ("Equal", "Exists")
 #: QUIRK: the "supported" values in the error for `Lt` or `Gt`, if TaintTolerationComparisonOperators is off.
@@ -191,7 +185,7 @@ _ALL_OPERATORS = (*_OPERATORS, "Lt", "Gt")
 
 
 def validate_tolerations(tolerations: Sequence[Toleration], errors: FieldErrors) -> None:
-    """Validate all tolerations of a pod."""
+    """Validate all tolerations of a pod (`ValidateTolerations`)."""
     for index, toleration in enumerate(tolerations):
         here = f"tolerations[{index}]"
         if toleration.key:

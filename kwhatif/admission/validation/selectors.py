@@ -1,4 +1,4 @@
-"""Label selectors, and the label keys that are merged into them.
+"""Validation of label selectors, and of the label keys that are merged into them.
 
 (`apimachinery/pkg/apis/meta/v1/validation/validation.go`, `ValidateMatchLabelKeysAndMismatchLabelKeys`.)
 """

@@ -1,8 +1,6 @@
-"""Validation of workloads: numbers, selector, template, strategy.
+"""Validation of new and changed workloads (`pkg/apis/apps/validation/validation.go`).
 
-(`pkg/apis/apps/validation/validation.go`.) Fields that the model does not have are left out.
-
-Fields of workloads that cannot be changed (`ValidateDeploymentUpdate` and similar).
+Fields that the model does not have are left out.
 """
 
 from __future__ import annotations
@@ -38,8 +36,6 @@ from kwhatif.kube.model.workload import (
     completions_of,
 )
 
-# Update strategies of Deployments and DaemonSets (`ValidateDeploymentStrategy`, `ValidateDaemonSetUpdateStrategy`).
-
 Bound = int | str
 
 _PERCENT = re.compile(r"([0-9]+)%")
@@ -53,7 +49,7 @@ _ROLLING, _QUARTER = "RollingUpdate", "25%"
 
 
 def validate_deployment_strategy(strategy: UpdateStrategy, errors: FieldErrors) -> None:
-    """Validate Recreate, or a rolling update that can make progress."""
+    """Validate Recreate, or a rolling update that can make progress (`ValidateDeploymentStrategy`)."""
     if strategy.type == "Recreate":
         if strategy.rolling_update is not None:
             detail = "may not be specified when strategy `type` is 'Recreate'"
@@ -71,7 +67,7 @@ def validate_deployment_strategy(strategy: UpdateStrategy, errors: FieldErrors) 
 
 
 def validate_daemon_set_strategy(strategy: UpdateStrategy, errors: FieldErrors) -> None:
-    """Validate OnDelete, or a rolling update with exactly one of its bounds."""
+    """Validate OnDelete, or a rolling update with exactly one of its bounds (`ValidateDaemonSetUpdateStrategy`)."""
     if strategy.type not in ("", _ROLLING):
         return
     bounds = strategy.rolling_update or RollingUpdate()
@@ -279,7 +275,10 @@ _OTHER_FIELDS = (
 
 
 def validate_workload_update(new: Workload, known: Workload) -> Denied | None:
-    """The API server's rejection of a change; None if it is valid. `update_job` checks a Job's template."""
+    """The API server's rejection of a change (`ValidateDeploymentUpdate` and similar); None if it is valid.
+
+    `update_job` checks a Job's template.
+    """
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
         _unchanged_selector(new.spec.selector, known.spec.selector, errors)

@@ -36,11 +36,9 @@ from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# How much of a node is requested, as the autoscaler counts it (`simulator/utilization/info.go`).
-
 
 class Utilization(NamedTuple):
-    """The part of the resource that most is requested of; on a node with GPUs, of these."""
+    """The resource with the largest requested part; on a node with GPUs, the GPUs."""
 
     resource: str
     #: 1: all of it.
@@ -55,7 +53,7 @@ class Utilization(NamedTuple):
 
 
 def utilization(node: NodeInfo, flags: Flags, now: int) -> Utilization | None:
-    """How much of the node is requested; None: it does not say how much cpu, or memory, it has."""
+    """The requested part of the node (`simulator/utilization/info.go`); None: its cpu or memory is not known."""
     gpu = gpu_of(node.node)
     if gpu is not None:
         # GPUs that are not ready keep no node.

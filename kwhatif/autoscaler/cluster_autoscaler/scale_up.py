@@ -30,15 +30,13 @@ from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
 
-# Limits of the whole cluster: cores, memory, GPUs (`resourcequotas/`).
-
 #: The name of the limits that a cloud, or the flags, give for all nodes together.
 _ID = "cluster-wide"
 _VIRTUAL = ("type", "virtual-kubelet")
 
 
 class Quotas:
-    """What is left of the limits. Nodes of a virtual kubelet do not count."""
+    """What is left of the whole cluster's limits (`resourcequotas/`). Nodes of a virtual kubelet do not count."""
 
     def __init__(self, settings: NodeGroups, nodes: Iterable[Node]) -> None:
         most = _limits(settings.flags)

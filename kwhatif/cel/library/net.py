@@ -10,8 +10,6 @@ from kwhatif.cel.library.function import Function, accepts
 from kwhatif.cel.values import Address
 from kwhatif.kube.model.quantity import fits
 
-# Why a text is not an address or prefix, with Go's messages (`net/netip/netip.go`).
-
 _FIELD = re.compile(r"[0-9a-fA-F]*")
 #: No more digits than an int64 has.
 _BITS = re.compile(r"0|[1-9][0-9]{0,18}")
@@ -28,7 +26,7 @@ def quote(text: str) -> str:
 
 
 def address_refusal(text: str) -> str:
-    """Why `ParseAddr` rejects the text; "" if it accepts it."""
+    """Why Go's `ParseAddr` (`net/netip/netip.go`) rejects the text; "" if it accepts it."""
     first = next((character for character in text if character in _CHECKS), "")
     try:
         _CHECKS.get(first, _check_nothing)(text)

@@ -1,7 +1,4 @@
-"""A pod's node selector and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`).
-
-Node selectors, compiled (`staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity`).
-"""
+"""Node selectors and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Requests of a pod (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
+"""What a pod requests, and what it uses on its node; QoS classes.
+
+(`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`,
+`pkg/apis/core/v1/helper/qos`.)
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
-units.
-Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
-
-The resources that a pod uses on its node (`PodInfo.CalculateResource` in `pkg/scheduler/framework/types.go`).
-Quality of service classes of pods (`pkg/apis/core/v1/helper/qos`).
+units. Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NamedTuple, cast
 from kwhatif.kube.gates import BASE_RESIZES, SPEC_ALONE, ResizeRules
 from kwhatif.kube.matching.label_syntax import label_key_errors
 from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.pod import ContainerStatus, Pod, PodSpec, pod_condition
+from kwhatif.kube.model.pod import RESIZE_PENDING, ContainerStatus, Pod, PodSpec, pod_condition
 from kwhatif.kube.model.quantity import (
     Quantity,
     QuantityText,
@@ -128,7 +127,7 @@ def _granted(
 
 
 def _is_infeasible(pod: Pod) -> bool:
-    pending = pod_condition(pod, "PodResizePending")
+    pending = pod_condition(pod, RESIZE_PENDING)
     return pending is not None and pending.reason == "Infeasible"
 
 

@@ -1,7 +1,4 @@
-"""Helpers for claims, volumes and storage classes (`component-helpers/storage`).
-
-The nodes from which a volume, storage pool or provisioner can be used: compiled predicates on node labels.
-"""
+"""Claims, volumes and storage classes (`component-helpers/storage`), and the nodes from which they can be used."""
 
 from __future__ import annotations
 

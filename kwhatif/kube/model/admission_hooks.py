@@ -1,7 +1,4 @@
-"""Admission webhooks and policies, and the objects that they match.
-
-What mutating webhooks add to pods, inferred from the pods that they have changed.
-"""
+"""Admission webhooks and policies, the objects that they match, and what mutating webhooks add to pods."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""`Cluster`: all objects of one cluster at one moment, by kind and key.
-
-Generations: equal generations mean equal content (`nextGeneration` in `pkg/scheduler/framework/types.go`).
-
-There is one counter for everything, and no number is given twice. So a cache that stores the generation of its source
-can check by this number alone whether it is still valid, on any fork.
-"""
+"""`Cluster`: all objects of one cluster at one moment, by kind and key."""
 
 from __future__ import annotations
 
@@ -25,7 +19,11 @@ _numbers = count(1)
 
 
 def next_generation() -> int:
-    """A number that was never given before."""
+    """A number that was never given before (`nextGeneration` in `pkg/scheduler/framework/types.go`).
+
+    There is one counter for everything. So a cache that stores the generation of its source can check by this number
+    alone whether it is still valid, on any fork: equal generations mean equal content.
+    """
     return next(_numbers)
 
 

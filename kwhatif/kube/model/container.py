@@ -1,7 +1,4 @@
-"""Containers of a pod, and what they and the pod request.
-
-The fields of a pod that Pod Security checks: security contexts, and hosts of probes and lifecycle handlers.
-"""
+"""Containers of a pod: what they and the pod request, and the fields that Pod Security checks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""`Overlay`: a mapping that is cheap to fork, however large it is.
-
-Forks share a base that is never changed again, and each keeps its own differences, with tombstones for removed keys.
-When there are more than about the square root of the base's size, they are merged into a new base. So a fork
-costs O(√n), and so does a change on average.
-
-`CopyOnWriteDict`: mutable values by key; a fork copies a value before it first changes it (copy-on-write).
-"""
+"""Mappings that are cheap to fork: `Overlay`, and `CopyOnWriteDict` for values that change."""
 
 from __future__ import annotations
 
@@ -23,7 +16,10 @@ D = TypeVar("D")
 
 
 class CopyOnWriteDict(Generic[K, V]):
-    """Forks share values: read them with `get`, and change only what `own` returns."""
+    """Mutable values by key; a fork copies a value before it first changes it.
+
+    Forks share values: read them with `get`, and change only what `own` returns.
+    """
 
     __slots__ = ("_copy", "_owned", "_values")
 
@@ -81,7 +77,14 @@ _GONE = _Gone.GONE
 
 
 class Overlay(Mapping[K, V], Generic[K, V]):
-    """Keeps insertion order, as a dictionary does; reading costs little more than with a dictionary."""
+    """A mapping that is cheap to fork, however large it is.
+
+    Forks share a base that is never changed again, and each keeps its own differences, with tombstones for removed
+    keys. When there are more than about the square root of the base's size, they are merged into a new base. So a fork
+    costs O(√n), and so does a change on average.
+
+    Keeps insertion order, as a dictionary does; reading costs little more than with a dictionary.
+    """
 
     __slots__ = ("_added", "_base", "_changed", "_order", "_owned")
 

@@ -1,7 +1,4 @@
-"""Pods: the part of `v1.Pod` that scheduling reads.
-
-The part of a pod's status that rules read, and what Events say about a pending pod.
-"""
+"""Pods: the parts of `v1.Pod` that rules read, and what Events say about a pending pod."""
 
 from __future__ import annotations
 
@@ -255,6 +252,8 @@ _INJECTION = tuple(
     if name.endswith(("_inject", "dapr_enabled"))
 )
 NO_ANNOTATIONS = PodAnnotations()
+#: Conditions by which a kubelet says how far a resize in place is.
+RESIZE_PENDING, RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 #: The reason of the condition DisruptionTarget on a pod whose node is gone.
 ORPHANED = "DeletionByPodGC"
 #: The finalizer that the Job controller removes once it has counted the pod.

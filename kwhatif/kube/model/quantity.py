@@ -1,4 +1,4 @@
-"""Kubernetes quantities, exactly: whole numbers of nano-units.
+"""Kubernetes quantities, exactly: whole numbers of nano-units; and Go's 64-bit integers, which overflow.
 
 Follows `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`: anything finer than one nano-unit is rounded
 away from zero, and a value with a binary suffix is capped at ±(2^63-1) units. Sums and comparisons are then plain
@@ -6,10 +6,6 @@ integer arithmetic; conversion to units or milli-units happens last, as upstream
 
 Amounts larger than a hundredth of what 64 bits can hold count as `MOST_UNITS`: upstream's products and sums overflow
 there, which is not modelled (the report has a caveat from `LARGEST_EXACT` on).
-
-A `Quantity` also remembers how it was written, for the API server's messages (`CanonicalizeBytes`).
-
-Go's 64-bit integers: the results of sums, products and conversions that overflow.
 """
 
 from __future__ import annotations

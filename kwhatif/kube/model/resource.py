@@ -1,8 +1,4 @@
-"""Dynamic resource allocation, the requests: claims, templates and classes of `resource.k8s.io/v1`.
-
-Dynamic resource allocation, the devices: slices of `resource.k8s.io/v1`.
-`DeviceTaintRule`: a taint of devices that is not set by their driver (`resource.k8s.io/v1`, since 1.37).
-"""
+"""Dynamic resource allocation (`resource.k8s.io/v1`): devices, claims, templates, classes and DeviceTaintRules."""
 
 from __future__ import annotations
 
@@ -332,6 +328,9 @@ class DeviceTaintRuleSpec(Model):
 
 
 class DeviceTaintRule(ApiObject):
-    """`resource.k8s.io/v1 DeviceTaintRule`, without its status (the progress of the eviction), which no rule reads."""
+    """`resource.k8s.io/v1 DeviceTaintRule` (since 1.37): a taint of devices that is not set by their driver.
+
+    Its status (the progress of the eviction), which no rule reads, is left out.
+    """
 
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

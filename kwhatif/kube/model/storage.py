@@ -1,9 +1,4 @@
-"""Storage kinds: claims, volumes, classes, and objects of CSI drivers.
-
-The old in-tree disk kinds, which pods and PersistentVolumes have inline.
-
-Volumes of a pod: the sources that a scheduling rule reads.
-"""
+"""Storage: claims, volumes, classes, objects of CSI drivers, and the volumes of pods with sources that a rule reads."""
 
 from __future__ import annotations
 
@@ -82,7 +77,7 @@ class VsphereVolume(Model):
 
 
 class InTreeDisks(Model):
-    """The in-tree sources of a volume, at most one of which is set; pods and PersistentVolumes have the same fields."""
+    """The old in-tree disk kinds, at most one of which is set; pods and PersistentVolumes have the same fields."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None

@@ -1,7 +1,4 @@
-"""Namespaces, services and the controllers that make pods.
-
-Jobs and CronJobs.
-"""
+"""Workloads: the controllers that make pods, and namespaces and services."""
 
 from __future__ import annotations
 

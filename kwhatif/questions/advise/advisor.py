@@ -32,14 +32,12 @@ from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.state.pod_info import PodInfo
 
-# Advice as rows of the report: patches of the objects to change, and edits.
-
 #: The worst first.
 _BY_SEVERITY: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Waits", "Preempts", "Placed")
 
 
 class Rows:
-    """Writes rows about the advice for one workload."""
+    """Writes the advice for one workload as rows of the report: patches of the objects to change, and edits."""
 
     def __init__(self, applied: Applied, cluster: Cluster, paths: Sequence[str], *, alone: bool) -> None:
         """Set up.
@@ -126,8 +124,6 @@ def _first_of_each(decisions: Sequence[Decision], failing: Decision) -> Iterator
             shown.add(decision.outcome)
             yield decision
 
-
-# The scheduler's victims, and pods that would be cheaper to delete by hand.
 
 #: The extra cost of a pod whose budget allows no more disruptions.
 _BROKEN = 40

@@ -1,7 +1,4 @@
-"""Possible changes of the manifest: of a pod's spec, derived from the obstacles to a node.
-
-Changes of a manifest's rules about other pods: pod (anti-)affinity, topology spread constraints.
-"""
+"""Possible changes of a manifest: of a pod's spec, derived from the obstacles to a node."""
 
 from __future__ import annotations
 
@@ -112,9 +109,6 @@ def _is_about(term: PodAffinityTerm, pod: Pod, evidence: OwnTerm) -> bool:
     except SelectorError:
         return False
     return compiled.topology_key == evidence.topology_key and compiled.selector_text == evidence.selector
-
-
-# Changes of a manifest's rules about nodes: node selector, node affinity.
 
 
 def other_nodes(pod: Pod, evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:

@@ -1,7 +1,4 @@
-"""`ask_advice`: for each workload that does not fit, or only by eviction, the smallest changes that help.
-
-Advice for a group of pods: the smallest change with which it has a place, each proven by asking again.
-"""
+"""`ask_advice`: for each workload or group that does not fit, or only by eviction, the smallest changes that help."""
 
 from __future__ import annotations
 

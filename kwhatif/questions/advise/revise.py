@@ -1,4 +1,4 @@
-"""The pod's spec in an object, and the object with a changed spec."""
+"""The pod's spec in an object, the object with a changed spec, and the JSON patch (RFC 6902) between the two."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.advise.change import AdvisedChange
 from kwhatif.report.advise import PatchRow
-
-# JSON patches (RFC 6902): the operations that turn one document into another.
 
 
 def json_patch(before: Any, after: Any, path: str = "") -> Iterator[PatchRow]:

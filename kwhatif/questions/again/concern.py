@@ -1,13 +1,8 @@
 """`Concern`: when the question of a report is worth asking again.
 
-What an answer was not made of cannot change it (`Sight`). For pods that fit nowhere, kube-scheduler's plugins know
-more: their queueing hints say whether an event can make a rejected pod schedulable. Where it is not known, the question
-is asked again.
-
-`Sight`: what a question reads of nodes and pods. A change of anything else cannot change its answer.
-
-Here stands only what is known not to be read; what the model gets in future counts as read. A law changes fields of
-objects at random, and asks again (`tests/property/test_asking_again.py`).
+Something that the answer did not depend on cannot change it (`Sight`). For pods that fit nowhere, kube-scheduler's
+plugins know more: their queueing hints say whether an event can make a rejected pod schedulable. Where it is not known,
+the question is asked again.
 """
 
 from __future__ import annotations
@@ -49,7 +44,11 @@ _INSTANT = ("schedule", "preempt", "capacity", "queue", "advise")
 
 
 class Sight(NamedTuple):
-    """What one answer was made of."""
+    """What one answer was made of: a change of anything else cannot change it.
+
+    Only what is known not to be read is left out; a field that the model gets in future counts as read. A law changes
+    fields of objects at random, and asks again (`tests/property/test_asking_again.py`).
+    """
 
     #: Kinds that were not read.
     unread: tuple[type, ...] = ()

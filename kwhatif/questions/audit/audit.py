@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Literal
 
@@ -10,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.edits.edit import Apply
+from kwhatif.errors import OutOfTime
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD
@@ -132,7 +134,9 @@ def _told(finding: AuditFindingRow, player: AuditPlayer, scope: Scope) -> AuditF
     """The finding with the story of its worst what-if."""
     worst = finding.worst.probe, finding.worst.scenario
     scenario = next((each for each in scope.scenarios if (each.probe, each.about) == worst), None)
-    return finding if scenario is None else replace(finding, story=player.story(scenario))
+    with suppress(OutOfTime):
+        return finding if scenario is None else replace(finding, story=player.story(scenario))
+    return finding
 
 
 def brought(

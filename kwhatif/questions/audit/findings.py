@@ -45,6 +45,8 @@ def key_of_cause(row: HarmRow) -> Key:
             return "one-place", row.subject
         case "volume" if row.probe == "restart":  # of the old pod and the new one
             return row.cause, "rollout", row.subject
+        case "volume" if row.probe == "return":  # it cannot be used where the pod runs, not elsewhere
+            return row.cause, "place", row.subject
     return row.cause, row.subject
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from kwhatif.admission.quota.state import exceeded_in
 from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.edits.edit import Edit
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, OutOfTime
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.node import HOSTNAME, ZONE
@@ -102,22 +102,22 @@ class Fixes:
 
     def fixed(self, finding: AuditFindingRow) -> AuditFindingRow:
         """The finding with the first candidate that helps."""
-        tried = 0
         if not self._goes_on():
             return finding
         takes = self._time_of(self._scenarios.get((finding.worst.probe, finding.worst.scenario)))
         if takes > self._most:
             return replace(finding, takes=round(takes, 1))
-        for candidate in self._candidates(finding):
-            if tried >= _MOST_TRIED:
-                break
-            if not self._goes_on():
-                return replace(finding, tried=tried or None)
-            if candidate.flag:
-                return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
-            tried += 1
-            if self._helps(candidate, finding):
-                return replace(finding, fix=self._row(candidate, finding), tried=tried)
+        tried = 0
+        try:
+            for candidate in islice(self._candidates(finding), _MOST_TRIED):
+                if candidate.flag:
+                    return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
+                helps = self._helps(candidate, finding)
+                tried += 1
+                if helps:
+                    return replace(finding, fix=self._row(candidate, finding), tried=tried)
+        except OutOfTime:
+            return replace(finding, tried=tried or None)
         return replace(finding, tried=tried)
 
     def _row(self, candidate: Candidate, finding: AuditFindingRow) -> AuditFixRow:
@@ -134,6 +134,7 @@ class Fixes:
     def _helps(self, candidate: Candidate, finding: AuditFindingRow) -> bool:
         """Whether the finding is gone once the edits are made, and nothing as bad is there instead."""
         mended = AuditPlayer(self._player.session, self._player.parameters, candidate.edits)
+        mended.is_awaited = self._goes_on
         try:
             now = mended.play(NOW).harms
         except InputError:

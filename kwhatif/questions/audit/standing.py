@@ -12,12 +12,11 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
-from kwhatif.questions.decisions.decide import objections_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
-from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.attempt import objections_on
 from kwhatif.scheduler.framework.evidence import CordonedNode, UntoleratedTaint, taint_text
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.status import Verdict
@@ -113,6 +112,7 @@ class Returns:
         """By workload and cause: how many of its pods could not come back."""
         engine = stage.base.engine
         state = engine.world.state
+        state.prepare()  # forks share what is built here
         verdicts: dict[tuple[str, int], tuple[AuditCause, str] | None] = {}
         found: dict[tuple[str, AuditCause, str], list[PodInfo]] = {}
         counts: dict[str, int] = {}
@@ -153,10 +153,7 @@ class Returns:
             return None
         state = stage.base.engine.world.state.fork()
         state.apply(Delete(Pod, info.key))
-        result = attempt(profile, PodInfo(unbound(info.pod)), state, placement=frozenset({node}))
-        if result.gated is not None or result.scores is not None:
-            return None
-        for verdict in objections_of(result).get(node, ()):
+        for verdict in objections_on(profile, PodInfo(unbound(info.pod)), state, node):
             cause = _CHANGED.get(verdict.plugin)
             if cause is not None and not _is_passing(verdict):
                 return cause, _words(verdict)

@@ -1,11 +1,4 @@
-"""`compare`: what is different between two clusters, and which answers differ because of which changes.
-
-The smallest set of changes that makes one answer of another: found by asking, and proven by it.
-
-First delta debugging (A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input), from kinds to
-objects to fields: none of what is left can be left out. Then all smaller sets, as long as they are few enough.
-The single changes that make one cluster of another, each of which can be made by itself.
-"""
+"""`compare`: what is different between two clusters, and which answers differ because of which changes."""
 
 from __future__ import annotations
 
@@ -45,7 +38,11 @@ class Cause(NamedTuple):
 
 
 class Causes:
-    """Finds causes, and remembers what was asked."""
+    """Finds the smallest set of changes that makes an answer differ; remembers what was asked.
+
+    First delta debugging (A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input), from kinds to
+    objects to fields: no change that is left can be left out. Then all smaller sets, as long as there are few enough.
+    """
 
     def __init__(self, ask: Ask, units: Sequence[Sequence[Hashable]], most: int) -> None:
         """Set up.
@@ -151,7 +148,9 @@ class SingleChange(NamedTuple):
 
 
 def single_changes(before: Session, after: Session, *, configured: bool) -> list[SingleChange]:
-    """All changes from the first cluster to the second: scheduler, objects by kind and name, times and identifiers.
+    """All changes from the first cluster to the second, each of which can be made by itself.
+
+    These are the scheduler, objects by kind and name, times and identifiers.
 
     `configured`: whether the two have different scheduler configurations.
     """

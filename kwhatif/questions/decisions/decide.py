@@ -1,8 +1,4 @@
-"""From one scheduling attempt to one decision of the report.
-
-From a preemption's outcome to its rows in the report.
-Results as decisions of a report: in short for most pods, in full for those that are shown.
-"""
+"""From scheduling attempts to decisions of the report: in short for most pods, in full for those that are shown."""
 
 from __future__ import annotations
 
@@ -55,7 +51,8 @@ from kwhatif.state.state import State
 def preemption_row(preemption: Preemption, *, described: int | None = None) -> PreemptionRow:
     """The outcome as a row of the report; the candidates keep their order, best first.
 
-    The limit of candidates to describe, besides the chosen one; None: all, which is slow for thousands.
+    `described` limits how many candidates are described, besides the chosen one; None: all, which is slow for
+    thousands.
     """
     return PreemptionRow(
         eligible=preemption.eligible,

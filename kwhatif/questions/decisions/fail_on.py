@@ -136,7 +136,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "evicting": _threatens("pending"),
     "threatened": _threatens(*PREEMPTING),
     "takes-none": _takes_none,
-    "not-resized": lambda report: report.resize is not None and report.resize.decision != "Fits",
+    "not-resized": lambda report: report.resize is not None and not report.resize.is_resized,
     "answers": lambda report: report.compare is not None and bool(report.compare.answers),
     "changes": lambda report: report.compare is not None and bool(report.compare.changes),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),

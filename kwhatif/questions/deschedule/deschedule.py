@@ -40,8 +40,6 @@ from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
 
-# Cycles of a descheduler, each with the replacements of the pods that it evicts.
-
 #: The time between cycles, as in the descheduler's manifests.
 INTERVAL = 5 * 60
 
@@ -76,7 +74,7 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Rounds:
-    """A limited number of cycles, and the simulation of what follows; there is none while nothing is evicted."""
+    """A limited number of cycles, each with its replacements; what follows is simulated once pods are evicted."""
 
     def __init__(self, session: Session, policy: RunnablePolicy, most: int) -> None:
         self._session = session

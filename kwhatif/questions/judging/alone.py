@@ -1,10 +1,8 @@
 """Each pod, or group of pods, as if it were the only one: always on the same state, and first in the queue.
 
-What hangs on the order in which pods of equal priority are tried.
-
-The scheduler takes pods of one priority as they come, and each controller makes its pods in its own time: that is the
-order of the manifests only by and large. A pod that finds no node is tried again when another one has got its own
-(`EventHandlers`), so the order matters only where both want one place.
+Pods of equal priority are tried in the order in which their controllers make them, which is only roughly that of the
+manifests. A pod that finds no node is tried again when another one has got its own (`EventHandlers`), so the order
+matters only where both want one place (`rivals`).
 """
 
 from __future__ import annotations
@@ -66,6 +64,12 @@ def rivals(planned: Sequence[Planned], state: State, profiles: Mapping[str, Prof
         here = [each for each in others if any(in_the_way[one.pod] in nodes for one in _equals(each, stuck))]
         names = (each.applied.source.object for each in (workload, *(here or others)))
         yield OrderOfEquals(workloads=tuple(sorted(names)))
+
+
+def largest(caveats: Sequence[OrderOfEquals]) -> Iterator[OrderOfEquals]:
+    """The caveats that name more than a part of what another one names."""
+    named = [frozenset(each.workloads) for each in caveats]
+    return (each for each, names in zip(caveats, named, strict=True) if not any(names < others for others in named))
 
 
 def _stuck(workload: Planned) -> Decision | None:

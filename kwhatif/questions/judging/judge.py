@@ -18,7 +18,7 @@ from kwhatif.admission.outcome import already_exists
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
-from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
+from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, OrderOfEquals, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of
@@ -28,7 +28,7 @@ from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.groups.gates import is_about_groups, with_groups
-from kwhatif.questions.judging.alone import Alone, fits_later, rivals
+from kwhatif.questions.judging.alone import Alone, fits_later, largest, rivals
 from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
@@ -54,11 +54,12 @@ from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import with_names
 from kwhatif.workloads.inferred.classes import missing_classes
 
-# Classes that manifests name and the input lacks, as the pods of the cluster show them that name them, too.
-
 
 def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
-    """The session with these classes; itself, where it has all that are named, or no pod shows them."""
+    """The session with the priority classes that manifests name and the input lacks, as the cluster's pods show them.
+
+    It is the same session if it has all that are named, or no pod shows them.
+    """
     cluster = session.cluster
     named = {
         (kind, name)
@@ -109,7 +110,7 @@ def judge(session: Session, question: Question) -> Answer:
     runs = [each for each in phases.staying if isinstance(each.object, CronJob)]
     if question.alone or not question.admission or not (phases.before or phases.after or runs):
         return _Judging(session, question).answer()
-    hook = partial(replace, question, problems=(), caveats=(), pending_in=None, reacts=False)
+    hook = partial(replace, question, problems=(), caveats=(), pending=None, reacts=False)
     before = [_Judging(session, hook(applied=(*phases.around_before, each))).answer() for each in phases.before]
     now = [each for each in phases.staying if not isinstance(each.object, CronJob)]
     rest = _Judging(session, replace(question, applied=now))
@@ -158,7 +159,7 @@ class _Judging:
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(dict.fromkeys(self._new_pods.caveats))
         self._caveats.update(self._assumed)
-        if question.pending_in is None and not (judged or others or self._problems):
+        if question.pending is None and not (judged or others or self._problems):
             self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self.end.cluster, decisions, admission=question.admission)
@@ -273,7 +274,9 @@ class _Judging:
 
     def _note_rivals(self, planned: Sequence[Planned]) -> None:
         if self._goes_on:
-            self._caveats.update(dict.fromkeys(rivals(planned, self.end, self._session.profiles)))
+            known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]
+            found = largest([*known, *rivals(planned, self.end, self._session.profiles)])
+            self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """With simulated time: rollouts continue to their end, with all reactions."""
@@ -305,7 +308,7 @@ class _Judging:
         """Each pod on its node before the next one's turn; and how many pods evict others."""
         pending = self._pending(planned, state)
         moment = InstantRun(self._session, state, planned, self._explain, self._question.rollout)
-        unschedulable = () if self._question.pending_in is not None else self._unschedulable(pending, planned)
+        unschedulable = () if self._question.pending is not None else self._unschedulable(pending, planned)
         moment.play(pending, unschedulable)
         self._caveats.update(dict.fromkeys(moment.caveats))
         self._assumed = dict.fromkeys(moment.assumed)
@@ -336,11 +339,11 @@ class _Judging:
         return frozenset(keys)
 
     def _asked_pending(self) -> list[PodInfo]:
-        namespace = self._question.pending_in
-        if namespace is None:
+        choice = self._question.pending
+        if choice is None:
             return []
         pending = in_queue_order(self._state.pending.values(), self._cluster.scheduling_events)
-        return [info for info in pending if namespace in ("", info.namespace)]
+        return [info for info in pending if choice.matches(info.pod)]
 
     def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.pod_choice import PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
@@ -50,8 +51,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     full: bool = False
     #: How many candidates for eviction they describe, best first; None: all.
     described: int | None = None
-    #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
-    pending_in: str | None = None
+    #: Ask about these of the cluster's pending pods; None: about none.
+    pending: PodChoice | None = None
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[Caveat] = ()

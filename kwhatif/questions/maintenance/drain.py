@@ -36,11 +36,12 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 
-# The pods that block a drain, and why: by class, in the order in which the classes are checked.
-
 
 def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
-    """The pods that are left on the drain's nodes once everything has settled; `before`: the cluster as it was."""
+    """The pods that are left on the drain's nodes once everything has settled, and why.
+
+    They come by class, in the order in which the classes are checked. `before`: the cluster as it was.
+    """
     found: set[str] = set()
     for row in _still_there(drain, engine, before):
         found.add(row.pod)
@@ -145,14 +146,14 @@ def _demands_all(key: str, cluster: Cluster) -> bool:
     return status.desired_healthy >= status.expected_pods or status.expected_pods <= 0
 
 
-# An order of drains that does little harm: next is always the node whose drain does the least harm now.
-
 #: The most nodes with pods to order: 5,050 drains, seconds on a small cluster, minutes on a big one.
 MOST = 100
 
 
 def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: DrainOptions) -> tuple[str, ...]:
-    """All nodes are cordoned first, as kubectl does; then each step tries every node that is left, and takes one.
+    """An order of drains that does little harm: next is always the node whose drain does the least harm now.
+
+    All nodes are cordoned first, as kubectl does; then each step tries every node that is left, and takes one.
 
     A good order, not the optimum: for n nodes with pods to evict it simulates n(n+1)/2 drains. Of equal ones those come
     first that have nothing to evict, then the first by name. While nothing changes, what was tried still holds.

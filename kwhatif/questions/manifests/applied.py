@@ -1,9 +1,4 @@
-"""Objects that are about to be applied, and the cluster with those of them that are not pods and make none.
-
-Everything in a cluster whose pods can be restarted.
-
-The API server's warnings (Pod Security) and calls (webhooks) when the objects are applied.
-"""
+"""Objects that are about to be applied: what takes effect before pods, which pods restart, what the API server says."""
 
 from __future__ import annotations
 

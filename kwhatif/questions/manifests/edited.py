@@ -48,11 +48,9 @@ from kwhatif.workloads.many import allowed_pods, wanted
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 
-# `MadeByControllers`: what controllers create for workloads, before any pod is scheduled.
-
 
 class MadeByControllers:
-    """Runs controllers on a fork of a state, and returns what they created and deleted."""
+    """What controllers create for workloads before any pod is scheduled: they run on a fork of a state."""
 
     def __init__(self, state: State, workloads: Sequence[Any]) -> None:
         """Set up.

@@ -1,9 +1,4 @@
-"""`NewPods`: pods that are created one by one as they are asked for, beside those that controllers create.
-
-From workloads to their pods: planned as their controllers would, then admitted.
-
-What had to be assumed of new pods and their claims, as caveats.
-"""
+"""New pods: planned as their controllers would, admitted, and created one by one as they are asked for (`NewPods`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Manifests as a user's writes to the API server; controllers react to them.
-
-What controllers have to find before a workload is applied, where the input lacks it.
-
-Hand-written clusters have pods without conditions, revisions and ReplicaSets. A controller that takes them as they are
-would replace what runs.
-"""
+"""Manifests as a user's writes to the API server; controllers react to them."""
 
 from __future__ import annotations
 
@@ -52,7 +46,10 @@ _WITH_REVISIONS = (StatefulSet, DaemonSet)
 
 
 def prepare(workloads: Sequence[KubernetesObject], cluster: Cluster, put: Callable[[KubernetesObject], object]) -> None:
-    """Complete what the cluster has of these workloads, which are about to be applied; `put` takes what is changed."""
+    """Complete what the cluster has of these workloads, which are about to be applied; `put` takes what is changed.
+
+    Hand-written clusters have pods without conditions, revisions and ReplicaSets, which controllers would replace.
+    """
     for step in (_stand_ins, _sets, _annotated_sets, _complete_pods):
         for obj in list(step(workloads, cluster)):
             put(obj)

@@ -1,7 +1,4 @@
-"""`Described`: what a scheduler's results say as decisions; `AtOnce`: where each pod is tried once.
-
-Which of the pods before it in the queue are why a pod does not fit.
-"""
+"""From a scheduler's results to decisions (`Described`), also where each pod is tried once (`AtOnce`)."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from kwhatif.state.state import State
 def took_room(
     asked: ScheduleResult, before: Sequence[ScheduleResult], profile: Profile, state: State
 ) -> tuple[str, ...]:
-    """The pods without which the pod would fare better, by key; none if it would not.
+    """Which of the pods before it are why a pod does not fit, by key: without them it would fare better.
 
     Args:
         asked: of a pod that evicts others, or stays pending.

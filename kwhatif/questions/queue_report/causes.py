@@ -1,8 +1,4 @@
-"""What could change about nodes, and the room on them, so that a pod fits.
-
-What could change about other pods, volumes and devices, so that a pod fits.
-What plugins have to say against nodes, node by node, and the changes that would help.
-"""
+"""Which changes of nodes, pods, volumes and devices would let a pod fit, from the objections of plugins."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`ask_queue`: the pending pods in the order in which the scheduler takes them, and what keeps each.
-
-What edits mean for every pending pod: a `Replay`, and rows of what came of it.
-"""
+"""`ask_queue`: the pending pods in the scheduler's order, what keeps each of them, and what edits change."""
 
 from __future__ import annotations
 
@@ -178,11 +175,11 @@ class _Answering:
         )
 
 
-# Until when a pending pod has to wait before it is tried again, as far as Events say.
-
-
 class Backoff(NamedTuple):
-    """When it ends (RFC 3339), and whether that was before the cluster was read; None, and False: not known."""
+    """When the backoff of a pending pod ends, as far as Events say (RFC 3339), and whether that is over.
+
+    Over means that it ended before the cluster was read. None, and False: not known.
+    """
 
     end: str | None = None
     is_over: bool = False

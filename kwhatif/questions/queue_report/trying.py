@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.kube.matching.groups import group_of
+from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.groups.gates import is_about_groups
@@ -31,14 +32,14 @@ class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Keys of the pods to explain, and to leave all others out; none: all pods.
     pods: Collection[str] = ()
-    #: Leave out the pods of all other namespaces; "": of none.
-    namespace: str = ""
+    #: Leave out all others.
+    choice: PodChoice = ALL_PODS
     #: Say of each pod what would wake it.
     explain: bool = False
 
     def asks_for(self, info: PodInfo) -> bool:
         """Whether the answer is to have the pod."""
-        return (not self.pods or info.key in self.pods) and self.namespace in ("", info.namespace)
+        return (not self.pods or info.key in self.pods) and self.choice.matches(info.pod)
 
 
 class Tried(NamedTuple):

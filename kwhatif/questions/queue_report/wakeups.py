@@ -49,13 +49,14 @@ from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-# What would help a pod that waits for its claims, or for volumes of them.
-
 _VOLUME_PLUGINS = {"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"}
 
 
 def claim_causes(pod: PodInfo, state: State, rejectors: Collection[str]) -> Iterator[tuple[Cause, str]]:
-    """What would help, with the plugin that waits for it; `rejectors` are the plugins that have rejected the pod."""
+    """What would help a pod that waits for claims or their volumes, with the plugin that waits for it.
+
+    `rejectors` are the plugins that have rejected the pod.
+    """
     plugin = min(_VOLUME_PLUGINS.intersection(rejectors), default="")
     for claim in claim_names(pod.pod) if plugin else ():
         cause = _cause_of_claim(f"{pod.namespace}/{claim.name}", state.cluster)
@@ -103,8 +104,6 @@ def missing_resource_claims(pod: PodInfo, cluster: Cluster) -> Iterator[ObjectAd
             yield ObjectAdded("ResourceClaim", f"{pod.namespace}/{name}")
 
 
-# The node that a pod waits for: made for it, so that hints can be asked what they think of its like.
-
 #: The value of labels of which only the key is asked for.
 _ANY = "new"
 
@@ -116,7 +115,7 @@ def requested(pod: Pod) -> dict[str, int]:
 
 
 def ideal_node(pod: Pod, name: str = "") -> Node:
-    """An empty node with room for the pod, the labels that it asks for, each topology key, and no taints."""
+    """The node that a pod waits for, to ask hints about it: empty, with room, the labels it asks for, and no taints."""
     amounts = {what: f"{amount}m" if what == CPU else str(amount) for what, amount in requested(pod).items()}
     labels = dict.fromkeys(_topology_keys(pod), _ANY) | dict(_wanted_labels(pod))
     return Node(
@@ -157,9 +156,6 @@ def _satisfying(requirements: Iterable[Requirement]) -> Iterator[tuple[str, str]
 def _beyond(requirement: Requirement, step: int) -> str:
     text = requirement.values[0] if requirement.values else ""
     return str(int(text) + step) if text.removeprefix("-").isdecimal() else _ANY
-
-
-# From the evidence of one attempt to what could change in the cluster so that the pod fits.
 
 
 def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[WakingChange]:

@@ -16,11 +16,6 @@ from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.scheduler.framework.evidence import taint_text
 
-# Whether one of Karpenter's NodePools would allow a node for a pod (`pkg/controllers/provisioning/scheduling`).
-#
-# Only requirements, labels, taints and limits are looked at: which instance types there are, and how large they are, is
-# not in a dump.
-
 _POOL = "karpenter.sh/nodepool"
 #: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
 _WELL_KNOWN = (
@@ -37,7 +32,11 @@ _WELL_KNOWN = (
 
 
 def objection(pool: NodePool, pod: Pod, requests: Resources) -> str:
-    """Why the pool would not make a node for the pod, in a few words; "" where nothing of that keeps it from it."""
+    """Why the NodePool would not make a node for the pod, in a few words; "" if nothing keeps it from that.
+
+    Only requirements, labels, taints and limits are looked at (`pkg/controllers/provisioning/scheduling`): a dump does
+    not show which instance types there are, and how large they are.
+    """
     template = pool.spec.template
     if pool.metadata.deletion_timestamp is not None:
         return "is being deleted"

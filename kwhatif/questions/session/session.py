@@ -47,11 +47,12 @@ from kwhatif.workloads.inferred.classes import missing_classes
 from kwhatif.workloads.inferred.owners import Inferred, inferred_owners
 from kwhatif.workloads.injections import ShownInjections
 
-# Objects of the input that would matter and are not modelled.
-
 
 def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-    """Caveats about where the pods of these decisions are made; `cluster` has what the manifests bring."""
+    """Caveats about objects of the input that matter to these decisions and are not modelled.
+
+    `cluster` has what the manifests bring.
+    """
     pods: dict[str, list[str]] = {}
     for decision in decisions:
         if decision.outcome != "Denied":
@@ -92,11 +93,11 @@ def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Ca
             yield caveat
 
 
-# Which nominated pods the scheduler knows of (`pkg/scheduler/backend/queue/scheduling_queue.go`).
-
-
 def keep_queued(state: State, profiles: Mapping[str, Profile]) -> None:
-    """Forget nominations of pods that do not enter the queue: a pod is noted as nominated when it does."""
+    """Forget nominations of pods that do not enter the queue: the scheduler notes a nomination when the pod does.
+
+    (`pkg/scheduler/backend/queue/scheduling_queue.go`.)
+    """
     pods = (pod for pods in state.nominated.values() for pod in pods)
     state.apply(*(Nominate(pod.key, None) for pod in pods if not _is_queued(pod, state, profiles)))
 

@@ -1,4 +1,4 @@
-"""The caveats of a story: actors that are not known."""
+"""The caveats of a story: what would happen in the simulated time and is not modelled, and what is assumed of pods."""
 
 from __future__ import annotations
 
@@ -47,10 +47,6 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.survey import survey_of
-
-# What would happen within the simulated time and is not modelled, if the input has objects that cause it.
-
-# Pods that a story assumes to start, or to become ready, without evidence.
 
 
 def not_started(world: World, before: Cluster) -> list[str]:

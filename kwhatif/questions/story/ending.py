@@ -1,10 +1,8 @@
 """`Ending`: how a simulation ended, and what of that is due to the question.
 
-The world without the question is simulated to the same second (`Without`). What fails there as well happens anyway: it
-is no harm. New pods are not the same in both worlds, so workloads are compared by how many of their
-pods have each outcome; pods that existed before, by name.
-
-The same cluster without the question's actions: what happens there happens anyway.
+The world without the question is simulated to the same second (`Without`). What fails there as well happens anyway,
+and is not harm. New pods differ between the two worlds, so workloads are compared by how many of their pods have each
+outcome; pods that existed before, by name.
 """
 
 from __future__ import annotations
@@ -77,11 +75,8 @@ def _go_on(engine: Engine, second: float) -> None:
         engine.wait(second - engine.clock.now)
 
 
-# Pods that have no node when nothing happens any more.
-
-
 def pending_pods(engine: Engine) -> Iterator[PendingRow]:
-    """The existing ones."""
+    """Pods that have no node when nothing happens any more, of those that exist."""
     for key, info in sorted(engine.world.state.pending.items()):
         pod = info.pod
         if pod.metadata.deletion_timestamp is not None:
@@ -126,9 +121,6 @@ def not_made(engine: Engine) -> Iterator[PendingRow]:
             )
 
 
-# Jobs that have failed because of the actions.
-
-
 def failed(engine: Engine) -> tuple[FailedRow, ...]:
     """Those that have failed since the first action, with the controller's message.
 
@@ -142,9 +134,6 @@ def failed(engine: Engine) -> tuple[FailedRow, ...]:
             if condition.type == "Failed" and condition.status == "True" and condition.reason != "DeadlineExceeded":
                 found[event.object] = FailedRow(workload=event.object, message=condition.message)
     return tuple(found[name] for name in sorted(found))
-
-
-# Workloads whose new pods the API server still refuses at the end.
 
 
 def refused(engine: Engine) -> tuple[RefusedRow, ...]:

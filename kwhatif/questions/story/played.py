@@ -25,7 +25,7 @@ from kwhatif.report.maintenance import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
-from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.engine import Engine, is_always_awaited
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Upsert
@@ -58,6 +58,8 @@ class SettledCluster:
         self.was_endless = self.engine.cycle is not None
         #: The cluster at any later second, without any action.
         self.without = Without(self.engine, lambda: self._begin()[0])
+        #: Whether what is asked is still waited for: see `Engine`.
+        self.is_awaited: Callable[[], bool] = is_always_awaited
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
         self.asked = Asked(self.start, len(self.engine.world.history.events))
@@ -76,6 +78,7 @@ class SettledCluster:
         else:
             self.engine.world.state.prepare()
             engine = self.engine.fork()
+        engine.is_awaited = self.is_awaited
         engine.ask()
         return engine
 

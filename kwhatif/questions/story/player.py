@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import in_one
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.questions.story.simulate import Playing
-from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.engine import Engine, is_always_awaited
 from kwhatif.simulation.parameters import Parameters
 
 
@@ -51,12 +51,20 @@ class Player(ABC, Generic[S, Outcome]):
         self.session = session.with_owners()
         self.parameters = parameters
         self.edits = tuple(edits)
+        #: Whether outcomes are still waited for; it does not reach other computers, or processes without `fork`.
+        self.is_awaited: Callable[[], bool] = is_always_awaited
         self._lock = threading.Lock()
 
     @cached_property
     def base(self) -> SettledCluster:
-        """The start of all scenarios."""
-        return SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
+        """The start of all scenarios; it is played to its end, as nothing can be said without it."""
+        base = SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
+        base.is_awaited = self._is_still_awaited
+        return base
+
+    def _is_still_awaited(self) -> bool:
+        """`is_awaited`, which may be set later than the start is played."""
+        return self.is_awaited()
 
     def _prepare(self, engine: Engine) -> None:
         playing = Playing(engine, self.session.namespace)
@@ -65,7 +73,11 @@ class Player(ABC, Generic[S, Outcome]):
             engine.settle()
 
     def play(self, scenario: S) -> Outcome:
-        """The outcome of the scenario."""
+        """The outcome of the scenario.
+
+        Raises:
+            OutOfTime: it is not waited for any longer.
+        """
         with self._lock:
             return self._outcome(scenario)
 

@@ -1,7 +1,4 @@
-"""`simulate`: what follows from these steps, in order, each once the one before has settled.
-
-Many runs of one simulation with other choices: what is the same in all of them, and how often the rest occurs.
-"""
+"""`simulate`: what follows from these steps, in order, each once the one before has settled."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ class Runs(NamedTuple):
 
 
 def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
-    """What the stories have in common, and what differs: the most frequent first."""
+    """What many runs with other choices have in common, and how often the rest occurs: the most frequent first."""
     counts = Counter[tuple[What, str]]()
     seconds: list[float] = []
     concerned: set[str] = set()
@@ -110,11 +107,8 @@ def _facts(story: Story) -> Iterator[tuple[What, str]]:
             yield "overrun", budget.budget
 
 
-# An edit as writes to the API server; controllers and kubelets react to them.
-
-
 def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
-    """The writes in order; each depends on the world after the ones before."""
+    """An edit as writes to the API server, in order; each depends on the world after the ones before."""
     for change in (*resolved.changes, *_in_deleted_namespaces(resolved)):
         write = _as_write(change, edit, world.state.cluster)
         if write is not None:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
+from kwhatif.kube.matching.pod_choice import ALL_PODS
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.caveat import Caveat
@@ -96,7 +97,7 @@ class Arrivals:
 
     def pending(self) -> Iterator[ThreatRow]:
         """The pods that wait already, in the order of the queue."""
-        answer = judge(self._session, Question(pending_in="", full=True))
+        answer = judge(self._session, Question(pending=ALL_PODS, full=True))
         self.caveats.update(answer.caveats)
         for decision in answer.others:
             pods = self._hit(victim.pod for victim in decision.victims)

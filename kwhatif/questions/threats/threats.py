@@ -16,6 +16,7 @@ from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.pod_choice import PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.kube.model.kinds import BY_WORD
@@ -69,6 +70,8 @@ class ThreatsQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     subject: str
     namespace: str
+    #: Instead of an object, these pods; `subject` is how they were chosen.
+    choice: PodChoice | None = None
     kinds: tuple[ThreatKind, ...] = KINDS
     parameters: Parameters = Parameters()
 
@@ -82,6 +85,19 @@ class Subject(NamedTuple):
 
 
 # --- who is asked about ----------------------------------------------------------------------------------------------
+
+
+def chosen(choice: PodChoice, text: str, session: Session) -> Subject:
+    """The running pods that a selector chooses.
+
+    Raises:
+        InputError: there is none.
+    """
+    pods = tuple(_running([key for key, info in session.state.pods.items() if choice.matches(info.pod)], session))
+    where = f" in namespace {choice.namespace}" if choice.namespace else ""
+    if not pods:
+        raise InputError([Problem(text, f"no pod that is on a node is chosen by it{where}")])
+    return Subject(f"pods {text}{where}", None, pods)
 
 
 def subject_of(text: str, session: Session, namespace: str) -> Subject:
@@ -124,6 +140,12 @@ def _pods_of(found: object, session: Session) -> Iterator[str]:
             keys = (key for key, info in state.pods.items() if info.pod.spec.priority_class_name == name)
         case _:
             keys = map(key_of, pods_of(found, session.cluster))  # type: ignore[arg-type] # what edits find is an object
+    yield from _running(keys, session)
+
+
+def _running(keys: Iterable[str], session: Session) -> Iterator[str]:
+    """Those of the pods that are on a node, by key."""
+    state = session.state
     for key in sorted(keys):
         info = state.pods.get(key)
         if info is not None and info.pod.spec.node_name in state.by_name and not info.terminating:
@@ -148,7 +170,10 @@ def ask_threats(
         InputError: there are no such pods.
     """
     session = session.with_owners()
-    subject = subject_of(question.subject, session, question.namespace)
+    if question.choice is None:
+        subject = subject_of(question.subject, session, question.namespace)
+    else:
+        subject = chosen(question.choice, question.subject, session)
     kinds = tuple(kind for kind in question.kinds if kind != "descheduler" or descheduler is not None)
     state = session.state
     infos = [state.pods[key] for key in subject.pods]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
@@ -26,7 +27,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 
-def ask_who_fits(session: Session, word: str) -> Report:
+def ask_who_fits(session: Session, word: str, choice: PodChoice = ALL_PODS) -> Report:
     """Try each pending pod, and one more pod of each workload, and look at the node.
 
     Each is tried as if it were the next one, and no other came.
@@ -43,7 +44,7 @@ def ask_who_fits(session: Session, word: str) -> Report:
     caveats: dict[Caveat, None] = dict.fromkeys(
         (*session.caveats, *session.inferred, *session.left_out(session.cluster, ()), *session.remarks())
     )
-    takers = [*_pending(session, node), *_templates(session, node, caveats)]
+    takers = [*_pending(session, node, choice), *_templates(session, node, choice, caveats)]
     row = WhoFitsRow(node=node.name, free=_free(node), pods=len(node.pods), takers=tuple(takers))
     return replace(session.report("who-fits", (), caveats), who_fits=row)
 
@@ -53,25 +54,25 @@ def _free(node: NodeInfo) -> dict[str, int]:
     return {**found, PODS: max(node.allowed_pods - len(node.pods), 0)}
 
 
-def _pending(session: Session, node: NodeInfo) -> Iterator[TakerRow]:
+def _pending(session: Session, node: NodeInfo, choice: PodChoice) -> Iterator[TakerRow]:
     state = session.state
     for info in in_queue_order(state.pending.values(), session.cluster.scheduling_events):
         profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        if profile is None:
+        if profile is None or not choice.matches(info.pod):
             continue
         alone = state.fork()
         alone.apply(Delete(Pod, info.key))
         yield _row(f"Pod {info.key}", attempt(profile, info, alone), node, pending=True)
 
 
-def _templates(session: Session, node: NodeInfo, caveats: dict[Caveat, None]) -> Iterator[TakerRow]:
+def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dict[Caveat, None]) -> Iterator[TakerRow]:
     for found in next_pods(session):
         if not isinstance(found, NextPod):
             caveats[found] = None
             continue
         pod = found.candidate.pod
         profile = session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        if profile is None:
+        if profile is None or not choice.matches(pod):
             continue
         info = PodInfo(pod)
         if found.candidate.refusal:

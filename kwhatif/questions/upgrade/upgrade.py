@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.pod_choice import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
@@ -43,8 +44,6 @@ from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.many import most_pods
-
-# What two releases decide differently about a pod, and by which rules.
 
 #: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
 _GATE_PLUGINS = {
@@ -123,9 +122,6 @@ def rule_row(change: ReleaseChange) -> UpgradeRuleRow:
     return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)
 
 
-# One restarted pod, and a release's decision about it.
-
-
 class Tried(NamedTuple):
     """One restarted pod under one release; pods that are refused, or are another scheduler's, are not tried."""
 
@@ -157,7 +153,7 @@ def ask_upgrade(
 
 
 #: All pending pods, in order.
-_PENDING = Question(pending_in="", full=True)
+_PENDING = Question(pending=ALL_PODS, full=True)
 #: The number of different pod requests with kept results: each has verdicts and scores of all nodes.
 _KEPT = 24
 

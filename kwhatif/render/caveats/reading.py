@@ -1,7 +1,4 @@
-"""What was read otherwise, or not at all, in words.
-
-What the input lacks, in words.
-"""
+"""Sentences for the caveats about the input: what it lacks, and what was read differently."""
 
 from __future__ import annotations
 
@@ -45,6 +42,7 @@ _CONSEQUENCES: Mapping[type[reading.Lacking], str] = {
     reading.NoAutoscalers: "no replicas and no nodes are added or removed by autoscalers",
     reading.NoEvents: "when the scheduler last tried a pending pod, and how often, is unknown or incomplete",
     reading.NoGroups: "pods are known to be of a group only where they say so themselves",
+    reading.NoCustomResources: "they are made up of the pods that they control",
 }
 
 
@@ -66,6 +64,7 @@ def lacking_sentence(caveat: reading.LackingCaveat) -> str:
             | reading.NoAutoscalers()
             | reading.NoEvents()
             | reading.NoGroups()
+            | reading.NoCustomResources()
         ):
             if not caveat.reason:
                 return absent([caveat])

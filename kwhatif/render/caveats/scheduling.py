@@ -1,7 +1,4 @@
-"""What of the scheduler is not modelled, in words.
-
-What of a descheduler is not known, in words.
-"""
+"""Sentences for the caveats about the scheduler and the descheduler: what is not modelled, and what is assumed."""
 
 from __future__ import annotations
 

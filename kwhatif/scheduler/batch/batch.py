@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -26,6 +26,7 @@ from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates, cand
 from kwhatif.scheduler.batch.feasible_nodes import FeasibleNodes, node_of
 from kwhatif.scheduler.batch.nominated import attempt_nominated, without_nomination
 from kwhatif.scheduler.batch.result import ScheduleResult
+from kwhatif.scheduler.batch.shared_candidates import Changed, SharedCandidates, sharing_key
 from kwhatif.scheduler.batch.signature import Signature
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
@@ -48,8 +49,6 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
-# Which changes of the state a batch can follow.
-
 #: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
 _HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
@@ -65,7 +64,7 @@ def followed_kinds(cycle: Cycle) -> frozenset[type]:
 
 
 def is_followed(touched: Touched, kinds: frozenset[type], cycle: Cycle, origin: State) -> bool:
-    """Whether the batch handles all effects of the changes.
+    """Whether a batch can follow these changes of the state: it handles all their effects.
 
     Args:
         touched: what has changed since the batch was up to date.
@@ -124,14 +123,19 @@ class Batch:
         self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
+        #: By what other signatures share the candidates; None: they do not.
+        self._sharing: Hashable | None = None
         self._kinds = followed_kinds(self._cycle)
         #: Whether it can no longer be updated.
         self.is_over = False
 
-    def attempt(self, pod: PodInfo, signature: Signature, *, scored: bool = True) -> ScheduleResult | None:
+    def attempt(
+        self, pod: PodInfo, signature: Signature, shared: SharedCandidates, *, scored: bool = True
+    ) -> ScheduleResult | None:
         """The result for a pod with the signature; None: a full attempt is needed.
 
-        In that case the batch is dropped, unless the pod is nominated. `scored`: see `attempt_nominated`.
+        In that case the batch is dropped, unless the pod is nominated. `shared`: those of the cache; `scored`: see
+        `attempt_nominated`.
         """
         cycle = self._cycle
         is_nominated = bool(pod.pod.status.nominated_node_name)
@@ -139,7 +143,7 @@ class Batch:
         if signature.compiled:
             cycle.replace_filters(signature.compiled)
         try:
-            if not self._keep_up():
+            if not self._keep_up(shared):
                 self.is_over = True
                 return None
             if is_nominated:
@@ -190,19 +194,23 @@ class Batch:
         """Rank the results of the first attempt, unless the state has changed: then that is done by the update."""
         if self.generation != self._cycle.state.generation:
             return
-        self._rank_candidates()
+        self._rank_candidates(self.generation)
         if self._failure is None and self._feasible is None and self._scores is not None:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
-    def _rank_candidates(self) -> None:
+    def _rank_candidates(self, generation: int) -> None:
+        """Rank what the first attempt has found at that generation of the state."""
         if self._found is not None and self._budgets is not None:
             self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
+            if self._candidates is not None:
+                self._candidates.generation = generation
+                self._sharing = sharing_key(self._cycle, self._candidates)
 
     # --- updating ------------------------------------------------------------------------------------
 
-    def _keep_up(self) -> bool:
+    def _keep_up(self, shared: SharedCandidates) -> bool:
         """Update everything to the current state; returns False if that is not possible."""
-        state = self._cycle.state
+        state, since = self._cycle.state, self.generation
         if self._failure is not None and self.generation == state.generation:
             return True
         touched = state.since(self.generation)
@@ -215,14 +223,17 @@ class Batch:
             if self._found is None and self._candidates is None:
                 return not touched.nodes
             self._failure = None
-        self._rank_candidates()
+        self._rank_candidates(since)
         budgets = {key for kind, key in touched.objects if kind is PodDisruptionBudget}
         if self._candidates is not None and not self._candidates.knows(budgets):
             return False
         names = self._follow(touched)
         if names is None:
             return False
-        self._refresh(sorted(names), sorted(budgets))
+        if self._candidates is not None:
+            changed = Changed(since, names, budgets)
+            self._candidates = shared.updated(self._sharing, self._candidates, self._cycle, changed)
+        self._refresh(names)
         return True
 
     def _follow(self, touched: Touched) -> set[str] | None:
@@ -256,15 +267,13 @@ class Batch:
             if scorer.reads is Reads.CLUSTER:
                 yield scorer
 
-    def _refresh(self, names: Collection[str], budgets: Collection[str]) -> None:
-        if self._candidates is not None:
-            feasible = self._candidates.refresh(names, budgets)
-            if feasible and self._scores is None:
-                self._score(feasible)
+    def _refresh(self, names: Collection[str]) -> None:
+        if self._candidates is not None and self._scores is None and (feasible := self._candidates.feasible):
+            self._score(feasible)
         if self._feasible is not None:
-            self._feasible.refresh(names)
+            self._feasible.refresh(sorted(names))
         elif self._scores is not None:
-            self._feasible = FeasibleNodes(self._cycle, self._scores, names)
+            self._feasible = FeasibleNodes(self._cycle, self._scores, sorted(names))
 
     def _score(self, feasible: Iterable[str]) -> None:
         """Score the nodes: if pods evict more than they need, others find room."""

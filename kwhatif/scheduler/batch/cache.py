@@ -1,10 +1,4 @@
-"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature.
-
-`OpportunisticBatch`: the next of equal pods may take the second best node of the previous one (KEP-5598).
-
-Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
-profile it has no effect: a pod with default spread constraints has no signature.
-"""
+"""`BatchCache`: attempts on one state, which reuse results of earlier ones with the same signature."""
 
 from __future__ import annotations
 
@@ -19,6 +13,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
 from kwhatif.scheduler.batch.nominated import without_nomination
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
+from kwhatif.scheduler.batch.shared_candidates import SharedCandidates
 from kwhatif.scheduler.batch.signature import Signature, Signer
 from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
@@ -53,7 +48,10 @@ class _Kept(NamedTuple):
 
 
 class OpportunisticBatch:
-    """What one attempt leaves for the next one, only if that follows immediately and has an equal pod.
+    """The next of equal pods may take the second best node of the previous one, if it follows immediately (KEP-5598).
+
+    Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
+    profile it has no effect: a pod with default spread constraints has no signature.
 
     Upstream drops it after half a second; here attempts follow without delay.
     """
@@ -243,6 +241,7 @@ class BatchCache:
         self._knows_templates = self._asks_base and not self._signer.reads_all
         #: By signature; the most recently used one is at the end.
         self._batches: dict[Hashable, Batch] = {}
+        self._shared = SharedCandidates()
         #: The cache that this one was forked from, and the generation of its state at that time: while that does not
         #: change, first attempts are made there, for all forks.
         self._base: tuple[BatchCache, int] | None = None
@@ -263,6 +262,8 @@ class BatchCache:
         other._errors, other._unplaced = _Errors(), _Unplaced()
         other._base = self, self._state.generation
         self._mark = object()
+        # What batches have now is shared with the fork: from now on each changes only what it has copied.
+        self._shared, other._shared = SharedCandidates(), SharedCandidates()
         return other
 
     def attempt(self, pod: PodInfo, template: bytes = b"") -> ScheduleResult:
@@ -314,7 +315,7 @@ class BatchCache:
             if batch is not None:
                 if batch.owner is not self._mark:
                     batch = batch.fork(self._state, self._mark)
-                found = batch.attempt(pod, signature, scored=self._scored)
+                found = batch.attempt(pod, signature, self._shared, scored=self._scored)
                 if found is not None or (is_nominated and not batch.is_over):
                     self._batches[signature.key] = batch
                 if found is not None:
@@ -354,7 +355,7 @@ class BatchCache:
         batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
         if batch is not None and batch.generation != self._state.generation:
             batch = batch.fork(self._state, self._mark)
-            if batch.attempt(pod, signature) is None:
+            if batch.attempt(pod, signature, self._shared) is None:
                 batch = None
         if batch is None:
             whole = attempt(self._profile, pod, self._state, node_results=self._node_results)

@@ -27,11 +27,9 @@ from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# `NodeClasses`: the class of each node, by filters that read more than a node.
-
 
 class NodeClasses:
-    """The classes of the nodes that have a verdict, and the results for each class."""
+    """The class of each node that has a verdict, by filters that read more than a node; and its results."""
 
     def __init__(self, cycle: Cycle, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
         """Start with the results for the first pod: its cycle's verdicts, and its preemption candidates."""
@@ -124,11 +122,8 @@ class NodeClasses:
         return bool(cycle.state.nominated and cycle.nominated_on(node))
 
 
-# Messages for pods that fit on no node, from the verdicts of node classes, as in a full attempt.
-
-
 def fit_error_of(cycle: Cycle, current: Sequence[ClassVerdicts], known: int) -> str:
-    """Why no node is feasible; `known` nodes have a separate verdict."""
+    """Why no node is feasible, as a full attempt would say; `known` nodes have a separate verdict."""
     reasons: Counter[str] = Counter()
     for verdicts in current:
         verdicts.count_reasons(reasons)
@@ -183,14 +178,21 @@ class EvictionCandidates:
         """
         self._policy = policy
         self._use(cycle, budgets)
+        #: The generation of the state up to which all changes are processed.
+        self.generation = cycle.state.generation
         #: Plugins that rejected the pod before any node was evaluated.
-        self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
+        asked = {verdict.plugin for verdict in cycle.verdicts.values()}
+        self.rejected_before = frozenset(cycle.unschedulable_plugins - asked)
         candidates = {candidate.node: candidate for candidate in found.candidates}
         self._classes = NodeClasses(cycle, candidates, found.rejected)
 
     def _use(self, cycle: Cycle, budgets: Budgets) -> None:
         self._cycle, self._budgets = cycle, budgets
         self._search = VictimSearch(cycle, self._policy, budgets)
+
+    def use_for(self, pod: PodInfo) -> None:
+        """From now on they are asked for this pod, which has the same candidates."""
+        self._cycle.pod = pod
 
     def fork(self, cycle: Cycle) -> EvictionCandidates:
         """An independent copy, with the filters of a fork of the state."""
@@ -264,7 +266,7 @@ class EvictionCandidates:
 
     def _fit_error(self, current: Sequence[ClassVerdicts]) -> tuple[str, tuple[str, ...]]:
         """The message why no node is feasible, and the plugins that reject nodes."""
-        rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
+        rejectors = tuple(sorted({*self.rejected_before, *(plugin for each in current for plugin in each.plugins)}))
         return fit_error_of(self._cycle, current, len(self._classes)), rejectors
 
     def _best(self) -> Candidate | None:
@@ -280,8 +282,13 @@ class EvictionCandidates:
 
     # --- updating ------------------------------------------------------------------------------------
 
-    def refresh(self, names: Iterable[str], budgets: Collection[str]) -> list[str]:
-        """Update after pods of these nodes, and these budgets, have changed; returns the nodes that are feasible.
+    @property
+    def feasible(self) -> list[str]:
+        """The names of the nodes that have room without evicting pods, sorted."""
+        return sorted(name for each in self._classes for name in each.verdicts.feasible)
+
+    def refresh(self, names: Iterable[str], budgets: Collection[str]) -> None:
+        """Update after pods of these nodes, and these budgets, have changed.
 
         Raises:
             CycleError: a plugin failed.
@@ -301,7 +308,6 @@ class EvictionCandidates:
         for each in self._classes:
             for name in sorted(each.verdicts.outdated):
                 self._look_at(name, each.verdicts)
-        return sorted(name for each in self._classes for name in each.verdicts.feasible)
 
     def knows(self, budgets: Collection[str]) -> bool:
         """Whether these budgets select the same pods as before, regardless of what they allow."""

@@ -39,11 +39,9 @@ from kwhatif.scheduler.configuration.strict import problems, without_nulls
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS, Point, Profile
 
-# Decodes a configuration file, with strict types.
-
 
 def decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> KubeSchedulerConfiguration:
-    """The configuration.
+    """The configuration, with strict types.
 
     Raises:
         InputError: unknown fields, or values of wrong types.

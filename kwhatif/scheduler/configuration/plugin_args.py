@@ -1,8 +1,6 @@
 """Validation of plugin arguments (`apis/config/validation/validation_pluginargs.go`).
 
-The arguments are those in the configuration; their types are already checked, and there are no nulls.
-
-Validation of the arguments of resource plugins (`validation_pluginargs.go`).
+Their types are already checked, and there are no nulls.
 """
 
 from __future__ import annotations

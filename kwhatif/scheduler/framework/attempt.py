@@ -1,10 +1,4 @@
-"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`).
-
-All reasons why a pod does not fit on a node, not only the one that the scheduler names.
-
-kube-scheduler runs the filters in order, and stops at the first rejection. To help a user, the rest is needed too, so
-the other filters run here as well. The verdict of the cycle is unchanged, and comes first.
-"""
+"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`)."""
 
 from __future__ import annotations
 
@@ -26,7 +20,10 @@ from kwhatif.state.state import State
 
 
 class Objections:
-    """Runs the filters of one cycle on nodes that it has rejected, while the state is unchanged.
+    """All reasons why a pod does not fit on a node, not only the one that the scheduler names.
+
+    kube-scheduler stops at the first filter that rejects a node. To help a user, the other filters run here as well,
+    while the state is unchanged. The verdict of the cycle does not change, and comes first.
 
     Costs one call per filter after the one that rejected; answers of filters that read only a node's shape are kept.
     """
@@ -135,6 +132,23 @@ def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
     allowed = cycle.node_set
     nodes = (node for node in state.nodes if allowed is None or node.name in allowed)
     return any(cycle.check(node, cycle.filters) is None for node in nodes)
+
+
+def objections_on(profile: Profile, pod: PodInfo, state: State, name: str) -> tuple[Verdict, ...]:
+    """Every reason why the pod does not fit on the node of that name, the scheduler's own first; none if it fits.
+
+    None either where the pod is gated, or the attempt ends with an error.
+    """
+    node, cycle = state.node(name), Cycle(profile, pod, state, placement=frozenset({name}))
+    if node is None or held_back(profile, pod, state) is not None:
+        return ()
+    try:
+        if cycle.pre_filter():
+            cycle.filter_nodes()
+    except CycleError:
+        return ()
+    first = None if cycle.feasible else cycle.verdict_of(name)
+    return () if first is None else Objections(cycle).on(node, first)
 
 
 def held_back(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:

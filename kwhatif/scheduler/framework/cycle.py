@@ -36,14 +36,15 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.rows import NodeRow
 from kwhatif.state.state import State
 
-# Filter on all nodes: few need a call if answers depend on shapes, or are known from earlier attempts.
-
 #: `Cycle.check`.
 NodeCheck = Callable[[NodeInfo, Sequence[NamedFilter]], Verdict | None]
 
 
 class NodeSearch:
-    """The nodes that PreFilter left (`findNodesThatPassFilters` in `pkg/scheduler/schedule_one.go`)."""
+    """Filter on all nodes that PreFilter left (`findNodesThatPassFilters` in `pkg/scheduler/schedule_one.go`).
+
+    Few nodes need a call if answers depend on shapes, or are known from earlier attempts.
+    """
 
     def __init__(
         self,

@@ -1,9 +1,4 @@
-"""Extenders: external programs that the cycle calls (`pkg/scheduler/extender.go`). The HTTP client is in `sources`.
-
-How a cycle asks its extenders.
-
-(`findNodesThatPassExtenders` and `prioritizeNodes` in `pkg/scheduler/schedule_one.go`.)
-"""
+"""Extenders: external programs that the cycle calls (`pkg/scheduler/extender.go`). The HTTP client is in `sources`."""
 
 from __future__ import annotations
 
@@ -100,7 +95,10 @@ class Extender(Protocol):
 
 
 class ExtenderCalls:
-    """The extenders that are interested in one pod, and what was odd about their answers."""
+    """The extenders that are interested in one pod, and what was odd about their answers.
+
+    (`findNodesThatPassExtenders` and `prioritizeNodes` in `pkg/scheduler/schedule_one.go`.)
+    """
 
     def __init__(self, extenders: Sequence[Extender], pod: PodInfo, state: State) -> None:
         self._pod = pod

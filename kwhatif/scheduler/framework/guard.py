@@ -1,8 +1,6 @@
 """A guard around third-party plugins: what they raise is reported with plugin, extension point, pod and node.
 
 It also checks the types that they return: a wrong type would fail far from its cause.
-
-Calls of third-party plugins: what they raise is reported with plugin, extension point, pod and node.
 """
 
 from __future__ import annotations

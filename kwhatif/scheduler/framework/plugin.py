@@ -1,15 +1,13 @@
 """Plugin protocols: the scheduler's extension points, compiled per pod and asked per node.
 
 Upstream keeps a plugin's per-pod state in a `CycleState` by string key and casts it back. Here the state *is* the
-object that answers: `pre_filter` compiles the pod into a `NodeFilter`, `pre_score` into a `NodeScorer`. Both are
-made for each cycle, so they may hold any state.
+object that answers: `pre_filter` compiles the pod into a `NodeFilter`, `pre_score` into a `NodeScorer`. Both are made
+for each cycle, so they may hold any state.
 
-A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`.
-It is made once per profile by its factory in `catalog`, with its arguments.
-
-Placements: the sets of nodes on which a group of pods is tried, and the plugins that make and score them.
-
-(`PlacementGeneratePlugin` and `PlacementScorePlugin` in `staging/src/k8s.io/kube-scheduler/framework/interface.go`.)
+A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`, for pod
+groups also those of `PlacementGeneratePlugin` and `PlacementScorePlugin`
+(`staging/src/k8s.io/kube-scheduler/framework/interface.go`). It is made once per profile by its factory in `catalog`,
+with its arguments.
 """
 
 from __future__ import annotations

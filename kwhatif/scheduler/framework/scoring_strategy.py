@@ -1,12 +1,8 @@
-"""Scoring strategies of NodeResourcesFit: how good a node is, given how full its resources would be.
+"""Scoring strategies of NodeResourcesFit: how good a node is, given how full its resources would be with the pod.
 
-(`pkg/scheduler/framework/plugins/noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go`,
-`plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's division.
-
-The usage of a node's resources, without and with the pod: the input of the resource scores.
-
-(`pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.) A resource is compiled once per pod into
-a `ScoredResource`; scoring a node is then a few integer operations.
+(`pkg/scheduler/framework/plugins/noderesources/`: `resource_allocation.go`, `least_allocated.go`, `most_allocated.go`,
+`requested_to_capacity_ratio.go`; `plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's
+division. A resource is compiled once per pod into a `ScoredResource`; scoring a node is then a few integer operations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The read-only view of the cluster that third-party plugins get.
 
-The objects of a cluster as third-party plugins get them: read-only copies.
-Objects with read-only dictionaries; structs and tuples are frozen already.
+Dictionaries are copied as read-only ones; structs and tuples are frozen already.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`Status`: the result of a plugin (`staging/src/k8s.io/kube-scheduler/framework/interface.go`).
 
-The scheduler's message when a pod fits on no node (`FitError.Error()` in `pkg/scheduler/framework/types.go`).
+And the scheduler's message when a pod fits on no node (`FitError.Error()` in `pkg/scheduler/framework/types.go`).
 """
 
 from __future__ import annotations

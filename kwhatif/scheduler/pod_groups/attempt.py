@@ -29,11 +29,6 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-# Whom a group evicts (`pkg/scheduler/framework/preemption/podgrouppreemption.go`, 1.37).
-#
-# Everybody of lower priority goes, everywhere, and the group is tried once on what is left. Then the victims are put
-# back one after another, as long as the members find room on the nodes that they have got.
-
 _CLAIMS_DONE = "deallocation and deletion of ResourceClaims completed"
 _PREFIX = "pod group preemption: "
 _ONGOING = "ongoing preemption on nominated nodes"
@@ -74,7 +69,11 @@ def _prefixed(status: Status) -> Status:
 def _preempt(
     cycle: GroupCycle, found: GroupResult, state: State, freed: State
 ) -> tuple[Status, GroupPreemption | None]:
-    """What DefaultPreemption says (`Preempt`)."""
+    """DefaultPreemption for a group (`pkg/scheduler/framework/preemption/podgrouppreemption.go`, 1.37).
+
+    All pods of lower priority are removed, everywhere, and the group is tried once on what is left. Then the victims
+    are put back one by one, as long as the members still find room on the nodes that they have got.
+    """
     group, members = found.group, found.members
     gated = GROUP_POLICY_GATE in state.cluster.gates
     policies = [group.spec.preemption_policy] if gated else [pod.pod.spec.preemption_policy for pod in members]

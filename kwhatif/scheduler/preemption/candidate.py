@@ -1,14 +1,7 @@
-"""The result of preemption as data: candidates with their victims, or why there are none.
-
-The order of victims, and the ranking of candidates.
+"""The result of preemption as data: candidates with their victims and their ranking, or why there are none.
 
 Follows `MoreImportantPod` and `GetEarliestPodStartTime` in `pkg/scheduler/util/utils.go`, and
 `pickOneNodeForPreemption` in `pkg/scheduler/framework/preemption/preemption.go`.
-
-Updates budgets after evictions.
-
-Follows `countHealthyPods` in `pkg/controller/disruption/disruption.go`. The dry run of preemption itself counts every
-pod that a budget selects, ready or not: see `budgets`.
 """
 
 from __future__ import annotations
@@ -186,7 +179,11 @@ class Preemption(msgspec.Struct, frozen=True):
 
 
 def disrupt(state: State, victims: Iterable[Victim]) -> None:
-    """Update the budgets of victims that were removed from the state, as the controller would."""
+    """Update the budgets of victims that were removed from the state, as the controller would.
+
+    Follows `countHealthyPods` in `pkg/controller/disruption/disruption.go`. The dry run of preemption itself counts
+    every pod that a budget selects, ready or not: see `budgets`.
+    """
     disruptions = counted(victims)
     if disruptions:
         state.apply(*map(Upsert, Budgets(state.cluster).spent_by(disruptions)))

@@ -1,10 +1,4 @@
-"""`DryRun`: removes pods from a copy of a node, and puts them back one at a time, with all filters.
-
-`EmptiedNode`: a node without the pods that may be evicted, which are then put back in a certain order.
-
-For pods of one priority it is the same until a pod of the node is added or removed, or a budget of its pods changes.
-So it is cached with the node, together with the results for pods with equal requests.
-"""
+"""`DryRun`: removes pods from a copy of a node, and puts them back one at a time, with all filters."""
 
 from __future__ import annotations
 
@@ -32,7 +26,11 @@ _LOWEST = "lowest priority"
 
 
 class EmptiedNode:
-    """A node without its evictable pods, and cached results for pods that would be placed there."""
+    """A node without its evictable pods, and cached results for pods that would be placed there.
+
+    For pods of one priority it is the same until a pod of the node is added or removed, or a budget of its pods
+    changes. So it is cached with the node.
+    """
 
     __slots__ = ("answers", "generation", "node", "ordered", "removed", "scopes", "split", "tried", "whole")
 

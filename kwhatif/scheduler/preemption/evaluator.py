@@ -35,13 +35,11 @@ from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# Extenders that take part in preemption (`callExtenders` in `pkg/scheduler/framework/preemption/preemption.go`).
-
 Proposals = Mapping[str, ExtenderVictims]
 
 
 def ask_extenders(cycle: Cycle, candidates: Iterable[Candidate]) -> Proposals:
-    """The candidates left by the extenders, each of which gets the answer of the previous one, by node name.
+    """The candidates that extenders leave (`callExtenders`), by node name; each gets the answer of the previous one.
 
     Raises:
         ExtenderError: an extender that is not ignorable failed, or left a node without victims.

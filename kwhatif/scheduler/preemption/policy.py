@@ -1,13 +1,11 @@
 """`Policy`: the replaceable rules of preemption.
 
-kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go` and the hooks
-`IsEligiblePod` and `MoreImportantPod` of `default_preemption.go`. Override what should be different:
+kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go`, and in
+`default_preemption.go` the hooks `IsEligiblePod` and `MoreImportantPod`. Override what should be different:
 
     class SparingSpot(Policy):
         def potential_victims(self, pod, node):
             return [] if node.labels.get("spot") == "true" else super().potential_victims(pod, node)
-
-Which pods may evict which (`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`).
 """
 
 from __future__ import annotations

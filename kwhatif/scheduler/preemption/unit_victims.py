@@ -1,12 +1,8 @@
-"""Victims on one node where pods are of groups: units go and stay as a whole (`SelectVictimsOnNode`, since 1.37).
+"""Victims on one node if pods belong to groups, evicted or kept as a whole (`SelectVictimsOnNode`, since 1.37).
 
-Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`. A group that is evicted as a whole
-may have pods elsewhere, too: filters that look at other nodes learn that they go, the other nodes stay as they are.
-
-Units: who is evicted together, where pods are of groups: a pod, or all pods of a group that goes as a whole.
-
-Follows `getCrossNodesVictims` and `NewVictim` in `pkg/scheduler/framework/preemption/types.go`, and
-`MoreImportantVictim` and `FilterVictimsWithPDBViolation` in `util.go`.
+Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`, and `types.go` and `util.go` of
+`pkg/scheduler/framework/preemption`. A group that is evicted as a whole may also have pods elsewhere: filters that look
+at other nodes see them leave, and the other nodes stay as they are.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ _NOT_STARTED = 2**63
 
 
 class Unit(msgspec.Struct, frozen=True, eq=False):
-    """Pods that are evicted together or not at all."""
+    """Pods that are evicted together or not at all: a single pod, or all pods of a group (`NewVictim`)."""
 
     pods: tuple[PodInfo, ...]
     #: That of the group, if there is one.

@@ -24,11 +24,6 @@ from kwhatif.scheduler.preemption.policy import Policy
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-# `SoleFilter`: a fast path for nodes where a single filter decides which pods can stay.
-#
-# Usually only the requests of a pod matter. A filter that reads only the node need not be tried together with the
-# others; and because workloads of one release often have similar requests, its results are cached.
-
 #: The number of signatures to cache results for with each node: that of the workload whose pods are being placed, and
 #: that of one whose pods come in between.
 _KEPT = 2
@@ -48,7 +43,11 @@ class _Answer:
 
 
 class SoleFilter:
-    """Uses that filter, for one cycle."""
+    """A fast path for nodes where a single filter decides which pods can stay, for one cycle.
+
+    Usually only the requests of a pod matter. A filter that reads only the node does not have to be tried together with
+    the others; and because workloads of one release often have similar requests, its results are cached.
+    """
 
     def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
         self._cycle = cycle

@@ -1,7 +1,4 @@
-"""`ActiveQueue`: the pods that are ready to be tried, and those in flight (`backend/queue/active_queue.go`).
-
-A heap of pods and groups that can be found, replaced and taken out by their key (`pkg/scheduler/backend/heap`).
-"""
+"""`ActiveQueue`: the pods that are ready to be tried, and those in flight (`backend/queue/active_queue.go`)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,10 @@ _Entry = tuple[Order, int, QueuedEntity]
 
 
 class Heap:
-    """Pods in an order that does not change while they are here; equal ones stay in insertion order."""
+    """Pods and groups in an order, found and removed by key (`pkg/scheduler/backend/heap`).
+
+    Their order does not change while they are here; equal ones stay in insertion order.
+    """
 
     def __init__(self, order: Callable[[QueuedEntity], Order]) -> None:
         self._order = order
@@ -121,6 +121,11 @@ class ActiveQueue:
     def in_flight(self) -> Iterable[str]:
         """UIDs of the pods that were popped and are not done."""
         return self._in_flight.keys()
+
+    @property
+    def is_any_in_flight(self) -> bool:
+        """Whether a pod was popped that is not done."""
+        return bool(self._in_flight)
 
     def move_to_in_flight(self, info: QueuedEntity) -> bool:
         """The pod was popped; False if its UID is already in flight: then this one is dropped."""

@@ -1,7 +1,4 @@
-"""`EventHandlers`: how the scheduler reacts to a change of the cluster (`pkg/scheduler/eventhandlers.go`).
-
-Handles a failed attempt (`handleSchedulingFailure` in `pkg/scheduler/schedule_one.go`).
-"""
+"""`EventHandlers`: how the scheduler reacts to a change of the cluster (`pkg/scheduler/eventhandlers.go`)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ class FailedAttempt(NamedTuple):
 
 
 def handle_failure(queue: SchedulingQueue, info: QueuedPodInfo, failed: FailedAttempt, lister: PodLister) -> Pod | None:
-    """Put the pod back into the queue, and record its nomination.
+    """Put the pod back into the queue, and record its nomination (`handleSchedulingFailure` in `schedule_one.go`).
 
     Returns:
         The current pod, whose status is to be updated with the failure; None if another pod has its name.

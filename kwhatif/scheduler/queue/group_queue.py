@@ -287,6 +287,9 @@ class GroupSchedulingQueue(SchedulingQueue):
 
     # --- events -------------------------------------------------------------------------------------------
 
+    def _is_anyone_waiting(self) -> bool:
+        return True  # pods of groups wait elsewhere, too
+
     def move_all_to_active_or_backoff(
         self,
         event: ClusterEvent,

@@ -1,7 +1,4 @@
-"""What the queue needs of a configuration: the hints and PreEnqueue plugins of its profiles, and its times.
-
-`Preempting`: pods whose victims are being deleted (`pkg/scheduler/framework/preemption/executor.go`).
-"""
+"""What the queue needs of a configuration: the hints and PreEnqueue plugins of its profiles, and its times."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ WAITING = unresolvable("waiting for the preemption for this pod to be finished")
 
 
 class Preempting:
-    """The asynchronous preemptions, for DefaultPreemption's PreEnqueue."""
+    """The asynchronous preemptions (`preemption/executor.go`), for DefaultPreemption's PreEnqueue."""
 
     def __init__(self, lister: Callable[[str], Pod | None]) -> None:
         self._lister = lister

@@ -1,7 +1,4 @@
-"""`QueuedPodInfo`: the queue's record of a pod (`pkg/scheduler/framework/types.go`).
-
-`QueuedPodGroupInfo`: a group in the queue, with its pods that wait (`pkg/scheduler/framework/types.go`, 1.37).
-"""
+"""The queue's records of pods (`QueuedPodInfo`) and, since 1.37, of groups (`QueuedPodGroupInfo`)."""
 
 from __future__ import annotations
 

@@ -29,11 +29,9 @@ from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo,
 from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
 from kwhatif.state.pod_info import PodInfo
 
-# `QueueParts`: the parts of the scheduling queue, and how pods move between them.
-
 
 class QueueParts:
-    """activeQ, backoffQ, the pool of unschedulable pods, and the nominator; `now` is in nanoseconds."""
+    """How pods move between activeQ, backoffQ, the unschedulable pods and the nominator; `now` is in nanoseconds."""
 
     def __init__(self, profiles: Mapping[str, QueueProfile], cluster: Cluster, options: QueueOptions) -> None:
         self.now = 0
@@ -153,8 +151,11 @@ class SchedulingQueue(QueueParts):
         return other
 
     def events_of(self, old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
-        """What a change means to all pods that wait (`cluster_events`)."""
-        return cluster_events(old, new, self._hints.cluster)
+        """What a change means to all pods that wait (`cluster_events`); nothing where none waits for an event."""
+        return cluster_events(old, new, self._hints.cluster) if self._is_anyone_waiting() else []
+
+    def _is_anyone_waiting(self) -> bool:
+        return len(self.unschedulable) > 0 or self.active.is_any_in_flight or self._witness is not None
 
     # --- pods come, change and go -------------------------------------------------------------------------
 

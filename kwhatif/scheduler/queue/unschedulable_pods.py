@@ -129,6 +129,9 @@ class UnschedulablePods:
     def __iter__(self) -> Iterator[QueuedPodInfo]:
         return iter(self._pods.values())
 
+    def __len__(self) -> int:
+        return len(self._pods)
+
     def get(self, key: str) -> QueuedPodInfo | None:
         """The pod of that key, `namespace/name`."""
         return self._pods.get(key)

@@ -35,11 +35,18 @@ class Asked(NamedTuple):
     reason: str = ""
     #: With more of them, the rest is left out; 0: as far as any list may go.
     max_pages: int = 0
+    #: Whether its objects are custom resources of which pods are made; another group may have that kind, too.
+    is_custom: bool = False
 
     @property
     def name(self) -> str:
         """What the progress of the list is called."""
-        return f"{self.kind} {self.reason}" if self.reason else self.kind
+        return f"{self.subject} {self.reason}" if self.reason else self.subject
+
+    @property
+    def subject(self) -> str:
+        """What `Cluster.unread` calls it: the kind, or `rollouts.argoproj.io`."""
+        return f"{self.plural}.{self.group}" if self.is_custom else self.kind
 
     def api_version(self, version: str) -> str:
         """Group and version, as objects write them."""
@@ -90,6 +97,20 @@ BYSTANDER_LISTS: tuple[Asked, ...] = (
     Asked("PodGroup", _GROUPS, "podgroups", versions=("v1alpha2",), is_everywhere=False),
     Asked("CompositePodGroup", _GROUPS, "compositepodgroups", versions=("v1alpha3",), is_everywhere=False),
 )
+#: Custom resources that control pods themselves (`workload_kinds.yaml`, which is not read for this): where the
+#: controller of a kind makes objects of Kubernetes' own, these are read.
+CUSTOM_LISTS: tuple[Asked, ...] = tuple(
+    Asked(kind, group, plural, versions=versions, is_everywhere=False, is_custom=True)
+    for kind, group, plural, versions in (
+        ("Rollout", "argoproj.io", "rollouts", ("v1alpha1",)),
+        ("CloneSet", "apps.kruise.io", "clonesets", ("v1alpha1",)),
+        ("StatefulSet", "apps.kruise.io", "statefulsets", ("v1beta1", "v1alpha1")),
+        ("RayCluster", "ray.io", "rayclusters", ("v1", "v1alpha1")),
+        ("PyTorchJob", "kubeflow.org", "pytorchjobs", ("v1",)),
+        ("Cluster", "postgresql.cnpg.io", "clusters", ("v1",)),
+        ("KafkaNodePool", "kafka.strimzi.io", "kafkanodepools", ("v1", "v1beta2")),
+    )
+)
 #: Kinds in versions that are never read, but named, with a caveat of their own.
 NAMED = frozenset(
     (each.api_version(version), each.kind)
@@ -112,15 +133,22 @@ ASKED: tuple[Asked, ...] = (
         for resource in RESOURCES
     ),
     *BYSTANDER_LISTS,
+    *CUSTOM_LISTS,
 )
-_BY_KIND = {asked.kind: asked for asked in ASKED}
+_BY_SUBJECT = {asked.subject: asked for asked in ASKED}
 
 
 def by_group(kinds: Iterable[str]) -> str:
-    """The resources of these kinds in words, group by group: `limitranges in the core group, jobs in batch`."""
+    """The resources of these kinds in words, group by group: `limitranges in the core group, jobs in batch`.
+
+    Of custom kinds that a user's file has, the names are `widgets.example.com`.
+    """
     groups: dict[str, list[str]] = {}
     for kind in kinds:
-        groups.setdefault(_BY_KIND[kind].group, []).append(_BY_KIND[kind].plural)
+        asked = _BY_SUBJECT.get(kind)
+        plural, _, group = kind.partition(".")
+        plural, group = (plural, group) if asked is None else (asked.plural, asked.group)
+        groups.setdefault(group, []).append(plural)
     return ", ".join(f"{' and '.join(_pairs(plurals))} in {group or _CORE}" for group, plurals in groups.items())
 
 

@@ -35,7 +35,7 @@ from kwhatif.kube.model.resource import (
 from kwhatif.kube.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.kube.model.workload import CronJob
 
-# Older versions of kinds whose fields stand elsewhere, or mean something else, than in the version that is read.
+# --- older versions, whose fields have another place or meaning ----------------------------------------
 
 
 def _budget(budget: PodDisruptionBudget) -> PodDisruptionBudget:

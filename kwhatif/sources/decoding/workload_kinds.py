@@ -13,6 +13,7 @@ import msgspec
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.scheduler.configuration.strict import json_name
+from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.kinds import KINDS, group_of
 from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
@@ -23,6 +24,7 @@ GROUPS = frozenset(
     {
         "apps.kruise.io",
         "argoproj.io",
+        "core.strimzi.io",
         "jobset.x-k8s.io",
         "kafka.strimzi.io",
         "kubeflow.org",
@@ -44,15 +46,29 @@ class KnownKinds:
 
     def of(self, api_version: str, kind: str) -> Sequence[WorkloadKind]:
         """The entries of a kind; none for a kind that is not known."""
+        return [entry for entry in self.of_owner(api_version, kind) if not entry.inferred]
+
+    def of_owner(self, api_version: str, kind: str) -> Sequence[WorkloadKind]:
+        """Also those of kinds that are only made up of their pods."""
         group = group_of(api_version)
         if self._given is not None and (found := self._given.of(group, kind)):
             return found
         return built_in().of(group, kind) if group in GROUPS else ()
 
+    def lists(self) -> tuple[Asked, ...]:
+        """What a live cluster is asked for: with the custom resources that control pods themselves."""
+        known = {(each.group, each.kind) for each in ASKED}
+        given = {(entry.group, entry.kind): entry for entry in self._given or () if not (entry.makes or entry.inferred)}
+        return (*ASKED, *(_list_of(entry) for name, entry in given.items() if name not in known))
+
     def has_plural(self, group: str, plural: str) -> bool:
         """Whether there is a kind of that group and plural."""
         tables = (self._given or (), built_in() if group in GROUPS else ())
         return any((entry.group, entry.resource) == (group, plural) for table in tables for entry in table)
+
+
+def _list_of(entry: WorkloadKind) -> Asked:
+    return Asked(entry.kind, entry.group, entry.resource, versions=entry.versions, is_everywhere=False, is_custom=True)
 
 
 @cache
@@ -119,4 +135,4 @@ def _mistyped(name: str, value: Any) -> tuple[str, str] | None:
 
 
 _FIELDS = dict(zip(WorkloadKind.__struct_encode_fields__, get_type_hints(WorkloadKind).values(), strict=True))
-_NAMES: Mapping[Any, str] = {str: "a string", bool: "a Boolean"}
+_NAMES: Mapping[Any, str] = {str: "a string", bool: "a Boolean", tuple[str, ...]: "a list of strings"}

@@ -102,7 +102,7 @@ def collect_dump(
     collected.unfinished = unfinished
     collected.take_note(decoder)
     collected.caveats += stand_in(cluster, decoder.bystanders.workloads, kinds, DEFAULT_NAMESPACE)
-    stand_in_for_missing(cluster, kinds.of)
+    stand_in_for_missing(cluster, kinds.of_owner)
     collected.caveats += [VersionNotRead(kind=kind, count=count) for kind, count in sorted(decoder.outdated.items())]
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)

@@ -1,10 +1,4 @@
-"""What a dump shows besides the objects that are read: its age, and kinds that would have a say.
-
-Pods that are of groups (`spec.schedulingGroup`, in 1.35 `spec.workloadRef`): what is said of them.
-Kinds that could not be read: a caveat per subject, not per kind.
-
-A user who may list only nodes and pods has two dozen unread kinds.
-"""
+"""What a dump shows besides the objects that are read: its age, groups of pods, and kinds that were not read."""
 
 from __future__ import annotations
 
@@ -22,6 +16,7 @@ from kwhatif.kube.model.caveat.reading import (
     NoAdmission,
     NoAutoscalers,
     NoBudgets,
+    NoCustomResources,
     NoDates,
     NoDevices,
     NoEvents,
@@ -174,8 +169,12 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
 
 
 def unread_caveats(unread: Mapping[str, str]) -> Iterator[Caveat]:
-    """What to say about `Cluster.unread`."""
-    for lacking, kinds in _SUBJECTS.items():
+    """Caveats about `Cluster.unread`: one per subject, not per kind.
+
+    A user who may list only nodes and pods has two dozen unread kinds.
+    """
+    custom = tuple(sorted(name for name in unread if "." in name))  # `Asked.subject`
+    for lacking, kinds in (*_SUBJECTS.items(), (NoCustomResources, custom)):
         reasons: dict[str, list[str]] = {}
         for kind in kinds:
             if kind in unread:

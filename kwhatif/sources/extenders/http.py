@@ -1,6 +1,8 @@
 """`HTTPExtender`: calls an extender as kube-scheduler does (`pkg/scheduler/extender.go`).
 
 JSON has the names of the Go fields. An extender that has a node cache is sent names and UIDs, any other whole objects.
+Answers are read as Go reads them (`staging/src/k8s.io/kube-scheduler/extender/v1/types.go`): names of fields are
+matched without regard to case, `null` counts as missing, and what follows the first JSON value is ignored.
 """
 
 from __future__ import annotations
@@ -23,11 +25,6 @@ from kwhatif.sources.text.origin import FieldPath, to_text
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-
-# What extenders answer, read as Go reads it (`staging/src/k8s.io/kube-scheduler/extender/v1/types.go`).
-#
-# The names of fields are matched without regard to case, `null` is as good as missing, and whatever follows the first
-# JSON value is not looked at.
 
 T = TypeVar("T")
 

@@ -1,4 +1,9 @@
-"""Pods and nodes as an extender is sent them: whole, as the API server stores them."""
+"""Pods and nodes as an extender is sent them: whole, as the API server stores them.
+
+Also with fields that scheduling does not read, and that a manifest may leave out: `pkg/apis/core/v1/defaults.go`,
+`pkg/registry/core/pod/strategy.go`, and what Go writes of an empty field. An object that comes from an API server has
+them already.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,6 @@ from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.quantity import parse_amount, parse_quantity
 from kwhatif.sources.decoding.lenient import AddProblemWithHint, reader
 from kwhatif.state.pod_info import PodInfo
-
-# What every stored pod and node has, and a manifest need not say: fields that scheduling does not read.
-#
-# Follows `pkg/apis/core/v1/defaults.go`, `pkg/registry/core/pod/strategy.go`, and what Go writes of an empty field. An
-# object that comes from an API server has all of it already.
 
 _SYSTEM_INFO = (
     "machineID",
@@ -142,9 +142,6 @@ def _sum(resources: Iterable[Mapping[str, Any]]) -> tuple[dict[str, int], bool]:
         for name, nanos in positive.items():
             total[name] = total.get(name, 0) + nanos
     return total, complete
-
-
-# Putting changes of a partial object onto the whole one.
 
 
 def overlay(whole: Any, before: Any, after: Any) -> Any:

@@ -1,7 +1,4 @@
-"""One POST to an extender, with the failures that Go's HTTP client would report, in its words.
-
-TLS towards an extender (`makeTransport` in `pkg/scheduler/extender.go`, `TLSConfigFor` in client-go).
-"""
+"""One POST to an extender, with the failures that Go's HTTP client would report, in its words."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class TLSProblem(Exception):
 
 
 def tls_context(config: ExtenderConfig) -> ssl.SSLContext:
-    """The context for `https://` addresses.
+    """The context for `https://` (`makeTransport` in `pkg/scheduler/extender.go`, `TLSConfigFor` in client-go).
 
     QUIRK: (extender.go) `enableHTTPS` without a certificate authority turns verification off.
 
@@ -101,9 +98,6 @@ def _private_file(content: bytes) -> Iterator[str]:
         yield path
     finally:
         Path(path).unlink()
-
-
-# Addresses of extenders.
 
 
 def split(url: str) -> SplitResult:

@@ -17,14 +17,15 @@ from kwhatif.admission.load import PodCompletion, is_stored, with_status
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject, key_of, list_order
 from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, SchedulingEvents, is_terminal
+from kwhatif.kube.model.pod import Pod, SchedulingEvents
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
 from kwhatif.sources.decoding.scheduling_events import EventLog
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import without_understood
+from kwhatif.sources.live.custom import CustomResources
 from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, entries
 from kwhatif.sources.live.read import forgive_events
@@ -33,7 +34,7 @@ from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.state.change import Change, Delete, Sort, Upsert
 from kwhatif.state.history import ChangedObject, Reference
-from kwhatif.state.nodes import zone_of
+from kwhatif.state.nodes import images_differ, moves
 from kwhatif.state.state import State
 
 _KINDS = {kind.__name__: kind for kind in BYSTANDERS}
@@ -60,8 +61,12 @@ _NAMED = msgspec.json.Decoder(_Named)
 class Cache:
     """First `take` all lists, `note_unfinished` and `begin`; then `take` what happens, and ask for a `moment`."""
 
-    def __init__(self, collected: Collected, intake: Intake) -> None:
-        """`collected` knows of the cluster only how it is called; `intake` takes pages in."""
+    def __init__(self, collected: Collected, intake: Intake, kinds: KnownKinds | None = None) -> None:
+        """`collected` knows of the cluster only how it is called; `intake` takes pages in; `kinds` are custom ones."""
+        kinds = kinds or KnownKinds()
+        self._lists = kinds.lists()
+        #: Custom resources of which pods are made.
+        self.custom = CustomResources(kinds)
         self.collected = collected
         self._intake = intake
         self._state: State | None = None
@@ -107,7 +112,7 @@ class Cache:
     @property
     def is_complete(self) -> bool:
         """Whether every list has been read."""
-        return len(self._versions) == len(ASKED)
+        return len(self._versions) == len(self._lists)
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -235,6 +240,10 @@ class Cache:
             self._events.see(asked.reason, json)
             self.has_news = True
             return
+        if asked.is_custom:
+            self.custom.see(asked, api_version, key, bytes(json))
+            self.has_remarks = True
+            return
         found = read_bystander(api_version, asked.kind, json)
         if found is not None:
             batch[type(found), key] = Upsert(found)
@@ -246,6 +255,9 @@ class Cache:
         if asked.reason:
             self._events.forget(key)
             self.has_news = True
+        elif asked.is_custom:
+            self.custom.forget(asked, key)
+            self.has_remarks = True
         elif asked.kind in _KINDS:
             batch[_KINDS[asked.kind], key] = Delete(_KINDS[asked.kind], key)
         else:
@@ -265,9 +277,9 @@ class Cache:
                 continue
             changes.append(change)
             found.append(ChangedObject(before, after))
-            if _moves(before, after):
+            if moves(before, after):
                 self._misplaced.add((kind, key))
-            self._has_other_images |= _images_differ(before, after)
+            self._has_other_images |= images_differ(before, after)
         if self._state is not None and changes:
             self._state.cluster.take_over()
             self._state.apply(*changes)
@@ -284,6 +296,12 @@ class Cache:
 
     def moment(self, taken_at: str) -> State:
         """The state as it is now, independent of what happens later; it says of itself that it is of `taken_at`."""
+        fork = self._raw(taken_at)
+        self.custom.complete(fork, self._unfinished_pods.values(), self._budgets_in_order())
+        return fork
+
+    def _raw(self, taken_at: str) -> State:
+        """The moment, without what stands for custom resources."""
         state = self.state
         self.finish()
         if self._misplaced or self._has_other_images:
@@ -295,7 +313,7 @@ class Cache:
         state.cluster.take_over()
         fork = state.fork()
         fork.cluster.taken_at = taken_at
-        fork.cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
+        fork.cluster.unread = {asked.subject: reason for asked, reason in self._unread.items()}
         forgive_events(fork.cluster, is_waiting=bool(fork.pending))
         fork.cluster.scheduling_events = self.scheduling_events()
         return fork
@@ -313,11 +331,17 @@ class Cache:
 
     def as_read(self, taken_at: str) -> Collected:
         """The cluster as reading it now would give it, with nothing filled in: to be saved."""
-        state = self.moment(taken_at)
+        state = self._raw(taken_at)
         cluster = state.cluster.fork()
         for obj in (*self._unfinished_pods.values(), *self._unfinished_budgets.values()):
             cluster.add(obj)
-        return msgspec.structs.replace(self.collected, cluster=cluster, skipped=self._skipped(state))
+        self.custom.stand_in(cluster)
+        return msgspec.structs.replace(
+            self.collected, cluster=cluster, skipped=self._skipped(state), caveats=self._said()
+        )
+
+    def _said(self) -> list[Caveat]:
+        return [*self.collected.caveats, *self.custom.caveats]
 
     def caveats(self, state: State) -> list[Caveat]:
         """What is to be said of how a moment was read, as for a cluster that was read then."""
@@ -326,7 +350,8 @@ class Cache:
         for key in self._dependent_pods:
             completion.stored(self._unfinished_pods[key])
         self.collected.skipped = self._skipped(state)
-        return self.collected.said_of(state.cluster, [*completion.caveats(), *budgets])
+        collected = msgspec.structs.replace(self.collected, caveats=self._said())
+        return collected.said_of(state.cluster, [*completion.caveats(), *budgets])
 
     def _skipped(self, state: State) -> Counter[str]:
         """The objects that are not read, by version and kind."""
@@ -345,7 +370,7 @@ class Cache:
     def note_unfinished(self) -> None:
         """All lists are read, and nothing is filled in: see in which pods and budgets that has to be done."""
         cluster = self.collected.cluster
-        cluster.unread = {asked.kind: reason for asked, reason in self._unread.items()}
+        cluster.unread = {asked.subject: reason for asked, reason in self._unread.items()}
         self._unfinished_pods = {key: pod for key, pod in cluster.all(Pod).items() if not is_stored(pod)}
         budgets = cluster.all(PodDisruptionBudget).items()
         self._unfinished_budgets = {key: budget for key, budget in budgets if budget.status is None}
@@ -372,17 +397,3 @@ def _make(changes: Iterable[Change], cluster: Cluster) -> None:
             cluster.add(change.obj)
         elif isinstance(change, Delete):
             cluster.discard(change.kind, change.key)
-
-
-def _images_differ(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
-    """Whether the node, which stays where it is, has other images: the size of an image is the first node's."""
-    return isinstance(before, Node) and isinstance(after, Node) and before.status.images != after.status.images
-
-
-def _moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
-    """Whether the object stands elsewhere by that than where a list would have it, or others do."""
-    if isinstance(before, Node) and isinstance(after, Node):
-        return zone_of(before) != zone_of(after)
-    if isinstance(before, Pod) and isinstance(after, Pod):
-        return before.spec.node_name != after.spec.node_name or is_terminal(before) or is_terminal(after)
-    return before is None or isinstance(before, Node)

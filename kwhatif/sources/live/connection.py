@@ -31,10 +31,6 @@ from kwhatif.sources.live.failures import PROXY_HINT, explain, shown_proxy
 from kwhatif.sources.live.kubeconfig import Kubeconfig, check_files, find_kubeconfig
 from kwhatif.sources.live.options import LiveOptions
 
-# Exec plugins for credentials, run by the official client: they end in time, and say no more than credentials.
-#
-# The client waits for as long as they run, and keeps all that they print.
-
 #: Its module, whose names are not all declared.
 _CLIENT: Any = _provider
 
@@ -50,7 +46,10 @@ _LOCK = RLock()
 
 @contextmanager
 def bounded_plugins(longest: float | None) -> Iterator[None]:
-    """Limit the runtime of the client's plugins to this number of seconds (None: the usual limit)."""
+    """Limit the runtime of exec plugins for credentials to this number of seconds (None: the usual limit).
+
+    The client itself would wait for as long as they run, and keep all that they print.
+    """
 
     class Bounded(_Plugin):
         limit = longest or LONGEST
@@ -119,8 +118,6 @@ class _Printed(Thread):
                 self._parts.append(part)
 
 
-# The connections to the API server, or to the proxy before it.
-
 #: What connections would load for themselves.
 _LOADED_ONCE = ("ca_certs", "ca_cert_data", "cert_file", "key_file")
 
@@ -177,8 +174,6 @@ def _share_context(pool: urllib3.PoolManager) -> None:
         context.load_cert_chain(certificate, key, password=lambda: b"")
     settings["ssl_context"] = context
 
-
-# Headers that say who asks, or for whom.
 
 Header = tuple[str, str]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

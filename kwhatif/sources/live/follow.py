@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from queue import Empty, Full, Queue
 from threading import Event
 
@@ -27,14 +27,22 @@ _LOOK = 0.1
 class Follower:
     """Says what happens in a cluster, and how well that is known."""
 
-    def __init__(self, options: LiveOptions, patience: Patience | None = None, before: Follower | None = None) -> None:
+    def __init__(
+        self,
+        options: LiveOptions,
+        patience: Patience | None = None,
+        before: Follower | None = None,
+        wanted: Sequence[Asked] = ASKED,
+    ) -> None:
         """Connect; nothing is read yet. `before` has followed it until now: it uses its connection, and ends it.
+
+        `wanted` are the lists that are followed.
 
         Raises:
             InputError: the kubeconfig is wrong, or what is asked for is not in it.
             ClusterUnreadable: there is no cluster to ask, or no credentials can be had.
         """
-        self._link: Link = Link(options) if before is None else before._link
+        self._link: Link = Link(options, len(wanted)) if before is None else before._link
         self._restarts = 0 if before is None else before.restarts
         #: `1.36`, as the server has said last; "" where it may not be known.
         self.version: str = "" if before is None else before.version
@@ -44,12 +52,12 @@ class Follower:
         patience = patience or Patience()
         is_known = before is not None
         self._reflectors = [
-            Reflector(self._link, asked, options, patience, self._put, is_known=is_known) for asked in ASKED
+            Reflector(self._link, asked, options, patience, self._put, is_known=is_known) for asked in wanted
         ]
         #: Lists that have not been read yet, or of which it is not known at present what happens to them -> why.
-        self._behind: dict[Asked, str] = dict.fromkeys(ASKED, "it is being read")
+        self._behind: dict[Asked, str] = dict.fromkeys(wanted, "it is being read")
         #: Those, and since when.
-        self._since: dict[Asked, float] = {} if before is None else dict.fromkeys(ASKED, time.monotonic())
+        self._since: dict[Asked, float] = {} if before is None else dict.fromkeys(wanted, time.monotonic())
         #: When everything was taken in that had happened.
         self._up_to_date = time.monotonic()
         if before is not None:

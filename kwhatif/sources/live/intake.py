@@ -9,8 +9,9 @@ from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.originals import Originals
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.live.failures import unreadable
 from kwhatif.sources.live.lists import Page, entries
@@ -23,8 +24,23 @@ from kwhatif.sources.validation.objects import STORED, validate_batch
 class Intake:
     """Takes in the pages of all lists, until each is asked for what it came to."""
 
-    def __init__(self, server: str, progress: Progress | None = None, originals: Originals | None = None) -> None:
-        """`server` is what messages call the cluster; `originals` keeps the JSON of pods and nodes."""
+    def __init__(
+        self,
+        server: str,
+        progress: Progress | None = None,
+        originals: Originals | None = None,
+        *,
+        kinds: KnownKinds | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            server: what messages call the cluster.
+            progress: is shown how far each list is.
+            originals: keeps the JSON of pods and nodes.
+            kinds: the custom kinds of which pods are made.
+        """
+        kinds = kinds or KnownKinds()
         self._server = server
         self._reporter = ProgressReporter(progress)
         self._objects: dict[Asked, dict[str, KubernetesObject]] = {}
@@ -32,8 +48,8 @@ class Intake:
         self._aside: dict[Asked, list[Page]] = {}
         self._problems = Problems()
         self._keeps_json = originals is not None
-        self.decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
-        for asked in ASKED:
+        self.decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals, kinds)
+        for asked in kinds.lists():
             self.restart(asked)
 
     def page(self, page: Page) -> None:

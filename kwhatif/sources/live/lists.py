@@ -1,7 +1,4 @@
-"""One list of the API, page by page (`client-go/tools/pager`).
-
-How far one list of the API may go.
-"""
+"""One list of the API, page by page (`client-go/tools/pager`), and how far it may go."""
 
 from __future__ import annotations
 

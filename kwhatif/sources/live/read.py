@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
@@ -11,12 +11,14 @@ from threading import Event, Thread
 
 import msgspec
 
+from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.caveat.reading import TwoMoments
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import CUT
 from kwhatif.sources.dumps.progress import Progress
@@ -27,13 +29,22 @@ from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListRestarted, Page, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
+from kwhatif.sources.validation.stand_ins import stand_in
 
 #: Pages that wait to be taken in: enough to keep that busy, too few to fill the memory.
 _WAITING = 16
 
 
-def read_live(options: LiveOptions, progress: Progress | None = None, originals: Originals | None = None) -> Collected:
+def read_live(
+    options: LiveOptions,
+    progress: Progress | None = None,
+    originals: Originals | None = None,
+    *,
+    kinds: KnownKinds,
+) -> Collected:
     """Read the cluster that kubeconfig names; `originals` keeps the JSON of pods and nodes.
+
+    Of `kinds`, the custom kinds of which pods are made, the resources are read as well, and objects stand for them.
 
     Raises:
         InputError: the kubeconfig is wrong, or what is asked for is not in it.
@@ -46,7 +57,10 @@ def read_live(options: LiveOptions, progress: Progress | None = None, originals:
         try:
             collected.server_version = server_version(client)
             with no_garbage_collection():
-                take_in(_events(client, stop), Intake(connection.describe(), progress, originals), collected)
+                intake = Intake(connection.describe(), progress, originals, kinds=kinds)
+                take_in(_events(client, kinds.lists(), stop), intake, collected)
+                found = intake.decoder.bystanders.workloads
+                collected.caveats += stand_in(collected.cluster, found, kinds, DEFAULT_NAMESPACE)
             collected.cluster.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         finally:
             stop.set()
@@ -68,16 +82,16 @@ def server_version(client: Client) -> str:
     return ""
 
 
-def _events(client: Client, stop: Event) -> Iterator[lists.ListEvent]:
+def _events(client: Client, wanted: Sequence[Asked], stop: Event) -> Iterator[lists.ListEvent]:
     """What happens to all lists, as it happens; the first failure of any of them is raised."""
     todo: Queue[Asked] = Queue()
-    for asked in ASKED:
+    for asked in wanted:
         todo.put(asked)
     happened: Queue[lists.ListEvent | BaseException] = Queue(_WAITING)
     for _ in range(PARALLEL):
         # Daemons: a server that hangs must not keep the process from ending.
         Thread(target=_work, args=(client, todo, happened, stop), daemon=True).start()
-    open_lists = len(ASKED)
+    open_lists = len(wanted)
     while open_lists:
         event = happened.get()
         if isinstance(event, BaseException):
@@ -132,7 +146,7 @@ def take_in(events: Iterator[lists.ListEvent], intake: Intake, collected: Collec
 def note_end(end: ListEnded, collected: Collected) -> None:
     """Keep what is to be said about how a list was read."""
     if end.unread:
-        collected.cluster.unread[end.asked.kind] = end.unread
+        collected.cluster.unread[end.asked.subject] = end.unread
     if end.mixed:
         collected.caveats.append(TwoMoments(resources=end.asked.plural))
 

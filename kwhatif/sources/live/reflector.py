@@ -10,7 +10,7 @@ from threading import Event, Lock, Semaphore, Thread
 from typing import NamedTuple
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
@@ -77,8 +77,9 @@ class Backoff:
 class Link:
     """The connection that all reflectors share; it is made again when the server does not accept its credentials."""
 
-    def __init__(self, options: LiveOptions) -> None:
-        self._options = options
+    def __init__(self, options: LiveOptions, watches: int) -> None:
+        """`watches`: how many there are at the same time."""
+        self._options, self._watches = options, watches
         self._lock = Lock()
         self.connection = self._connect()
 
@@ -94,7 +95,7 @@ class Link:
                 self.connection = self._connect()
 
     def _connect(self) -> Connection:
-        return connect(self._options, watches=len(ASKED))
+        return connect(self._options, watches=self._watches)
 
 
 class Reflector:

@@ -35,11 +35,9 @@ from kwhatif.sources.usage import read_usage
 from kwhatif.sources.validation.objects import CANDIDATES
 from kwhatif.sources.validation.stand_ins import settled
 
-# Fields that edits set, by their paths: what they may hold is in the API server's table of fields.
-
 
 def field_assignment(resource: Resource, path: str, value: Any, minor: int = BASE) -> Assignment:
-    """A field by its path, and its new value; text becomes what the field holds.
+    """A field by its path, and its new value; text becomes what the field holds in the API server's table of fields.
 
     Raises:
         Wrong: there is no such field, or it does not take the value.

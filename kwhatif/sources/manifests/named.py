@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from glob import has_magic
 from typing import NamedTuple
 
+from kwhatif.edits.selection import near_objects
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.names import did_you_mean, nearest
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_SOURCES, Namespace
@@ -89,30 +90,21 @@ def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Proble
     resource = reference.resource
     if not issubclass(resource.type, POD_SOURCES):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
-    objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)
-    found = objects.get(reference.key)
+    found: KubernetesObject | None = cluster.get(resource.type, reference.key)
     if found is None:
         message = f'{resource.plural} "{reference.name}" not found in namespace {reference.namespace}'
-        return Problem(reference.text, message, hint=_hint(reference, objects, cluster))
+        return Problem(reference.text, message, hint=_hint(reference, cluster))
     source = SourceRow(file=reference.text, object=f"{resource.kind} {reference.key}")
     return Applied(found, source, restarted=True)
 
 
-def _hint(reference: ObjectReference, objects: Mapping[str, KubernetesObject], cluster: Cluster) -> str:
+def _hint(reference: ObjectReference, cluster: Cluster) -> str:
     """What may have been meant, or that it could not be read."""
     reason = cluster.unread.get(reference.resource.kind)
     if reason:
         return f"{reason} {reference.resource.plural}"
     word = reference.text.partition("/")[0]
-    keys = list(_likely(reference, objects)) or nearest(reference.key, objects)
-    return did_you_mean([f"{word}/{key}" for key in keys[:3]])
-
-
-def _likely(reference: ObjectReference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
-    """Objects of that name in other namespaces, and of names that are near in the same one."""
-    yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
-    beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
-    yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
+    return did_you_mean(near_objects(reference.resource, reference.namespace, reference.name, cluster, word))
 
 
 def pending_keys(names: Sequence[str], clusters: Sequence[Cluster], default_namespace: str) -> list[str]:
@@ -156,7 +148,7 @@ def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Prob
     if pod is None:
         namespace, _, own = key.partition("/")
         reference = ObjectReference(f"pod/{name}", RESOURCES[Pod], namespace, own)
-        hint = _hint(reference, cluster.all(Pod), cluster)
+        hint = _hint(reference, cluster)
         return Problem(name, f'pods "{own}" not found in namespace {namespace}', hint=hint)
     if is_terminal(pod):
         return Problem(name, f"it is not pending: its phase is {pod.status.phase}")

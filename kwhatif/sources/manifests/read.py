@@ -48,14 +48,15 @@ from kwhatif.sources.validation.objects import CANDIDATES, validate_batch
 from kwhatif.sources.validation.stand_ins import decoded, stand_ins
 from kwhatif.workloads.custom_kinds import WorkloadKind
 
-# What the API server takes of manifests before it looks at what they mean: kinds that it serves, fields that exist.
-
 #: Of kinds of its own kwhatif says itself what is wrong.
 _OWN_GROUP = "kwhatif.dev"
 
 
 class ServerCheck:
-    """Looks at object after object. What no server takes is a problem, the rest as `validation` says."""
+    """What the API server checks before it validates a manifest: kinds that it serves, fields that exist.
+
+    What no server takes is a problem, the rest as `validation` says.
+    """
 
     def __init__(self, problems: Problems, validation: Validation, minor: int = BASE) -> None:
         self._table = api_fields(f"1.{minor}")

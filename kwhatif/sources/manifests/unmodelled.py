@@ -42,12 +42,9 @@ from kwhatif.sources.manifests.outline import Outline
 from kwhatif.workloads.autoscaling import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
-# Custom kinds of well-known projects of which no controller makes pods: like a ConfigMap, they say nothing here.
-#
-# A kind belongs here only if its own controller never makes a pod, nor anything that does, and if it does not change
-# pods, requests or replicas of others. `Gateway`, `Certificate` (solvers of ACME) and `ScaledObject` do not.
-
-#: Group -> kinds; no kinds: all of the group.
+#: Custom kinds of well-known projects of which no controller makes pods. Group -> kinds; no kinds: all of the group.
+#: A kind belongs here only if its own controller never makes a pod, nor anything that does, and if it does not change
+#: pods, requests or replicas of others. `Gateway`, `Certificate` (solvers of ACME) and `ScaledObject` do not.
 _PODLESS: Mapping[str, frozenset[str]] = {
     group: frozenset(kinds.split())
     for group, kinds in {

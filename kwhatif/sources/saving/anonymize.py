@@ -25,12 +25,6 @@ from kwhatif.sources.saving import words
 from kwhatif.sources.saving.walk import Place, Rename, Walker
 from kwhatif.workloads.stateful_set import CLAIM_NAME
 
-# `OrderedNames`: new names that sort as the old ones did, among themselves and among the texts that are kept.
-#
-# Kubernetes makes names of others: `<deployment>-<hash>`, `<set>-<ordinal>`, `<pod>-<volume>`. So does kwhatif, where
-# it makes pods. A text that begins with another one and a dash is therefore made of the new names of its parts; as a
-# dash sorts before all that may stand in a name instead, that keeps the order, too.
-
 #: What may follow in a new name to make it larger: a letter stands at the end, so that no new name is a number.
 _NEXT = (*"abcdefghijklmnopqrstuvwxyz", *(f"{digit}x" for digit in range(10)))
 _LAST = "~"
@@ -40,7 +34,12 @@ _LONGEST = 253
 
 
 class OrderedNames:
-    """New names for the texts of a cluster."""
+    """New names that sort as the old ones did, among themselves and among the texts that are kept.
+
+    Kubernetes makes names from others: `<deployment>-<hash>`, `<set>-<ordinal>`, `<pod>-<volume>`. So does kwhatif for
+    new pods. So a text that begins with another one and a dash gets the new names of its parts; a dash sorts before all
+    other characters of a name, which keeps the order.
+    """
 
     def __init__(
         self,

@@ -31,11 +31,6 @@ from kwhatif.sources.saving.redact import holds_images, marked, redact
 from kwhatif.sources.saving.walk import Walker
 from kwhatif.sources.saving.words import is_api_group, release_of
 
-# Device selectors without their expressions: what a rule needs of one is which devices it selects.
-#
-# An expression may hold anything: drivers, attributes, models. In its place stands one that asks for an attribute which
-# the devices get instead of their own.
-
 _DOMAIN = "kwhatif.dev"
 #: Looks for a variable that there is not: it does not compile.
 _BROKEN = "unknown"
@@ -47,7 +42,11 @@ _FAILS = DeviceAttribute(string_value=_BROKEN)
 
 
 class Selectors:
-    """The selectors in objects; `rewritten` are the objects without their expressions."""
+    """The selectors in objects; `rewritten` are the objects without their expressions.
+
+    An expression may contain anything: drivers, attributes, models. It is replaced by one that asks for an attribute
+    which the devices get instead of their own: a rule only needs to know which devices are selected.
+    """
 
     def __init__(self, objects: Iterable[Any]) -> None:
         objects = list(objects)
@@ -209,6 +208,9 @@ def saved_objects(collected: Collected, *, taken_at: Moment, images: bool, anony
         about,
         namespace=anonymizer.name(about.namespace),
         server_version=release_of(about.server_version),
+        unread={
+            name: why for name, why in about.unread.items() if "." not in name or is_api_group(name.partition(".")[2])
+        },
         skipped=dict(_without_groups(about.skipped)),
         caveats=_as_data(map(anonymizer.caveat, caveats)),
         anonymized=True,

@@ -1,8 +1,6 @@
-"""The scheduler to ask: its profiles, with plugins of your own and with extenders; and what is left out of it.
+"""The scheduler to ask: its profiles, with custom plugins and extenders; and what is left out of it.
 
-Plugins of your own: found by entry point or by `module:Class`, checked, and put behind a guard.
-
-See `docs/plugins.md` for what such a class looks like.
+Custom plugins are found by entry point or by `module:Class`, checked, and put behind a guard (`docs/plugins.md`).
 """
 
 from __future__ import annotations

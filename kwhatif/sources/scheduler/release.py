@@ -21,8 +21,6 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
 from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
 
-# The option `--feature-gates`: what kube-scheduler of a release makes of it (`component-base/featuregate`).
-
 _OPTION = "--feature-gates"
 _TABLE = Path(__file__).parents[2] / "schema" / "feature-gates.json"
 #: What `strconv.ParseBool` knows.
@@ -69,7 +67,7 @@ def _gate(code: str, *needs: str) -> Gate:
 
 
 def read_settings(given: str | Mapping[str, bool] | None, release: Release) -> dict[str, bool]:
-    """The gates that are set by hand, as kube-scheduler takes them.
+    """The gates that `--feature-gates` sets, as kube-scheduler takes them (`component-base/featuregate`).
 
     Raises:
         InputError: with everything that it refuses, in its words.

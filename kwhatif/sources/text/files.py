@@ -1,10 +1,8 @@
 """From paths to bytes: files, directories, globs and standard input; what is compressed is inflated.
 
-Nothing here knows what the bytes mean. Every path that cannot be read becomes a problem, none an exception.
-
-Which files there are: below a folder, or where a glob matches. Neither goes on below links to folders.
-
-Both stop at `MAX_ENTRIES`: then the argument is probably `/`, and not a folder with manifests.
+Nothing here knows what the bytes mean. Every path that cannot be read becomes a problem, none an exception. Links to
+folders are not followed, and a search stops at `MAX_ENTRIES`: then the argument is probably `/`, and not a folder with
+manifests.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The YAML that kubectl prints, straight to JSON: twenty times as fast as a parser that must expect anything.
 
-One line after the other in block style, with scalars that fit on their line. An entry of any other form (a block of
-text, a folded line, a list in brackets) is handed to the full parser alone; and where even the frame is unusual
-(aliases, keys that are not words, invalid YAML), the whole text is, by way of `NotSimpleError`. So this module
-decides nothing: its results are those of `yaml_text`, and tests hold it to that.
-
-Entries of block style YAML as kubectl prints them, each as JSON: mostly a line, sometimes a text over several.
+It reads block style line by line, with scalars on one line or texts over several. An entry of any other form (a folded
+line, a list in brackets) is handed to the full parser alone; and where even the frame is unusual (aliases, keys that
+are not words, invalid YAML), the whole text is, by way of `NotSimpleError`. So this module decides nothing: its results
+are those of `yaml_text`, and tests hold it to that.
 """
 
 from __future__ import annotations

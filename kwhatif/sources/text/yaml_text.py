@@ -1,9 +1,8 @@
-"""YAML documents as plain values, with exactly the meaning that kubectl gives them.
+"""YAML documents as plain values, with exactly the meaning that kubectl gives them, and the lines of their fields.
 
-Built from libyaml's events without recursion: hostile nesting meets a limit, not the interpreter's stack. Like kubectl,
-of two equal keys the last one counts, and (QUIRK: `go.yaml.in/yaml/v2/decode.go`) `<<` overwrites the keys before it.
-
-The lines on which the fields of a YAML document stand, and keys that a map of it holds twice.
+Built from libyaml's events without recursion: hostile nesting meets a limit, not the interpreter's stack. As in
+kubectl, the last of two equal keys counts, and (QUIRK: `go.yaml.in/yaml/v2/decode.go`) `<<` overwrites the keys before
+it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@
 
 A check exists for a type of field, wherever that field stands; per kind the walk to all such fields is compiled once.
 What passes here is never refused by a parser further in.
-
-A quick look at the pods of a cluster, of which there are a hundred thousand: most hold nothing new.
-
-What many pods say is thrown together, and then each value that is new is checked once.
 """
 
 from __future__ import annotations
@@ -31,6 +27,9 @@ from kwhatif.sources.validation.values import AddProblem, Check
 
 def doubtful(objects: Sequence[KubernetesObject | None]) -> Sequence[int]:
     """The indexes of the objects that must be looked at one by one: those other than pods, and unusual pods.
+
+    There may be a hundred thousand pods, and most hold nothing new: their values are collected, and each new one is
+    checked once.
 
     Where a value in the usual ones is wrong, all of them.
     """

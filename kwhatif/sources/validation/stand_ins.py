@@ -102,7 +102,7 @@ def stand_in(
     Where the controller of a kind makes an object of Kubernetes' own, the dump has that.
     """
     standing: list[Standing] = []
-    for api_version, kind, json in dict.fromkeys(resources):
+    for api_version, kind, json in sorted(dict.fromkeys(resources)):
         entries = [entry for entry in known.of(api_version, kind) if not entry.makes]
         try:
             resource = msgspec.json.decode(json, type=dict[str, Any]) if entries else {}

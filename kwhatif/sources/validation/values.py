@@ -1,6 +1,6 @@
-"""Checks of single values. What was found to be good once is remembered: a cluster repeats itself a million times.
+"""Checks of single values and selectors (`ValidateLabelSelector`, `pkg/apis/core/validation`).
 
-Checks of selectors and of the terms around them (`ValidateLabelSelector`, `pkg/apis/core/validation`).
+What was found to be good is remembered: a cluster repeats itself a million times.
 """
 
 from __future__ import annotations

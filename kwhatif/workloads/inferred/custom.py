@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, list_order
 from kwhatif.kube.model.meta import CustomResourceRef, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, StatefulSet
@@ -40,21 +41,72 @@ class _Owner(NamedTuple):
     labels: dict[str, str]
 
 
+#: What custom resources may control.
+_CONTROLLED = (ReplicaSet, StatefulSet, Job, Pod)
+#: The groups of Kubernetes' own controllers; mirror pods are of nodes.
+_OWN = frozenset({"", "apps", "batch"})
+
+
+def is_custom_controlled(obj: KubernetesObject) -> bool:
+    """Whether something that is not Kubernetes' own controls it."""
+    owner = controller_of(obj.metadata)
+    return owner is not None and owner.api_version.rpartition("/")[0] not in _OWN
+
+
+class _Controlled:
+    """The objects that something else than Kubernetes' own controls, of each kind; of most clusters there are few."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.keys: dict[type, dict[str, None]] = {
+            kind: {key: None for key, obj in cluster.all(kind).items() if is_custom_controlled(obj)}
+            for kind in _CONTROLLED
+        }
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Controlled | None:
+        """Itself, if that is about none of them."""
+        was, now = (each is not None and is_custom_controlled(each) for each in (before, after))
+        changed = after or before
+        if changed is None or not (was or now) or (was and now):
+            return self
+        other, kind, key = _Controlled.__new__(_Controlled), type(changed), key_of(changed)
+        other.keys = {**self.keys, kind: {each: None for each in self.keys[kind] if each != key}}
+        if now:
+            other.keys[kind][key] = None
+        return other
+
+
+def custom_controlled(cluster: Cluster) -> list[KubernetesObject]:
+    """What something else than Kubernetes' own controls, in the API server's order of lists."""
+    found = cluster.derived(_Controlled, *_CONTROLLED)
+    in_order = ((kind, sorted(keys, key=list_order)) for kind, keys in found.keys.items())
+    objects: Iterable[KubernetesObject] = chain.from_iterable(cluster.select(kind, keys) for kind, keys in in_order)
+    return list(objects)
+
+
+def has_any(cluster: Cluster, entries_of: EntriesOf) -> bool:
+    """Whether objects stand for custom resources that the input lacks, or would."""
+    return any(_entries(owner, entries_of) for _, owner in _owned(cluster))
+
+
+def _owned(cluster: Cluster) -> Iterator[tuple[ObjectMeta, OwnerReference]]:
+    for obj in custom_controlled(cluster):
+        owner = controller_of(obj.metadata)
+        assert owner is not None, "it is controlled"
+        yield obj.metadata, owner
+
+
+def _entries(owner: OwnerReference, entries_of: EntriesOf) -> list[WorkloadKind]:
+    found = entries_of(owner.api_version, owner.kind)
+    return [entry for entry in found if not (entry.makes or entry.controlled_by)]
+
+
 def stand_in_for_missing(cluster: Cluster, entries_of: EntriesOf) -> None:
     """Let objects stand for the custom resources that own pods, or sets of pods, and are not in the input."""
     owners: dict[_Place, _Owner] = {}
-    kinds: dict[tuple[str, str], Sequence[WorkloadKind]] = {}
-    for kind in (ReplicaSet, StatefulSet, Job, Pod):
-        for obj in cluster.all(kind).values():
-            named = controller_of(obj.metadata)
-            if named is None:
-                continue
-            version = named.api_version, named.kind
-            if version not in kinds:
-                kinds[version] = [entry for entry in entries_of(*version) if not (entry.makes or entry.controlled_by)]
-            found = _owner(obj.metadata, named, kinds[version], cluster) if kinds[version] else None
-            if found is not None:
-                owners.setdefault(*found)
+    for meta, owner in _owned(cluster):
+        found = _owner(meta, owner, _entries(owner, entries_of), cluster)
+        if found is not None:
+            owners.setdefault(*found)
     if owners:
         adopt(cluster, [_standing(place, owner) for place, owner in owners.items()])
         for made in list(_made_up(cluster, owners)):

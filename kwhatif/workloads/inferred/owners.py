@@ -36,14 +36,12 @@ from kwhatif.workloads.inferred.stateful_sets import missing_stateful_sets
 from kwhatif.workloads.inferred.templates import template_from
 from kwhatif.workloads.numbers import natural_number
 
-# Jobs that the input lacks: what their pods show of them.
-
 _UID = "batch.kubernetes.io/controller-uid"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def missing_jobs(cluster: Cluster) -> Iterator[Job]:
-    """A Job for every owner of that kind that has work to do: of one whose pods have all ended nothing is left."""
+    """Jobs that the input lacks, as their pods show them; a Job whose pods have all ended has nothing left to do."""
     return (_made(pods) for pods in pods_by_owner(Job, cluster) if pods.active)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import kwhatif
+from kwhatif.api.options import MaintenanceOptions
+from kwhatif.api.scenarios import runner
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent
-from kwhatif.policy.aftermath import Audited, consequences_of_audit
+from kwhatif.policy.aftermath import Audited, violations_of_audit
 from kwhatif.policy.schema import AuditRule
 from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
 from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
-from kwhatif.questions.audit.fixes import MOST_SECONDS
+from kwhatif.questions.audit.fixes import MOST_SECONDS, Fixes
 from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
@@ -67,6 +70,8 @@ PLANTED = {
     "budget-of-all": [("budget-useless", "allows-all", "PodDisruptionBudget shop/web")],
     "tainted-since": [("no-way-back", "taint", WEB)],
     "unlabelled-since": [("no-way-back", "labels", WEB)],
+    "volume-elsewhere": [("no-way-back", "volume", "Deployment shop/ledger")],
+    "upgrade-affinity": [("upgrade-worse", "release", WEB)],
     "pending-now": [("service-lost", "placement", "Deployment shop/index")],
     "silent-node": [("service-lost", "node-silent", "StatefulSet shop/ledger")],
     "bare-pod": [("no-way-back", "bare", "Pod ops/debug")],
@@ -84,7 +89,10 @@ PLANTED = {
 CLEAN = ["clean", "clean-growing"]
 #: Without a fix: what would help is not an edit of the cluster, or none of those that are tried.
 #: A silent node keeps the volume of `zone-volume` until somebody marks it as down.
-UNFIXED = {"silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"}
+UNFIXED = {
+    *("silent-node", "bare-pod", "far-from-usage", "unlabelled-since", "zone-volume"),
+    *("volume-elsewhere", "upgrade-affinity"),
+}
 #: Of these the first finding has none: a pod whose volume no other pod may use, and pods that no zone may have.
 NOT_FIRST = {"restart-volume"}
 
@@ -168,6 +176,9 @@ def _shows(session: Session, finding: AuditFindingRow) -> bool:
             return _in_story(report, finding)
         case "simulate":
             return _in_story(kwhatif.simulate(session, then=words[1:2]), finding)
+        case "upgrade":
+            upgrade = kwhatif.upgrade(session, to=words[1]).upgrade
+            return upgrade is not None and finding.worst.subject in [each.workload for each in upgrade.worse]
         case "schedule":
             (decision,) = kwhatif.schedule(session, *words).decisions
             node = session.state.pods[decision.pod].pod.spec.node_name
@@ -319,6 +330,43 @@ def test_what_was_not_reached_is_said() -> None:
     assert row.stopped == "budget"
     assert {each.probe for each in row.unjudged} >= {"drain", "restart", "zone"}
     assert sum(each.judged for each in row.probes) == 5
+
+
+def _patience(moments: int) -> Callable[[], bool]:
+    """Time that is over when it has been looked at that often."""
+    looks = count()
+    return lambda: next(looks) < moments
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_what_if_is_given_up_when_the_time_is_over(jobs: int) -> None:
+    """Not only between two of them: one lost zone of a large cluster takes longer than most budgets."""
+    goes_on = _patience(9)
+    run = runner(MaintenanceOptions(jobs=jobs), AuditOutcome, None, goes_on)
+    question = AuditQuestion(probes=("zone", "outage"))
+    row = _row(ask_audit(load("mixed-platform"), question, Parameters(), run, goes_on))
+    assert row.stopped == "budget"
+    assert sum(each.judged for each in row.probes) < sum(each.scenarios for each in row.probes)
+    assert all(each.fix is None and each.tried is None for each in row.findings)
+
+
+def test_a_single_what_if_is_given_up_too() -> None:
+    goes_on = _patience(3)
+    run = runner(MaintenanceOptions(jobs=1), AuditOutcome, None, goes_on)
+    row = _row(ask_audit(load("one-zone"), AuditQuestion(probes=("zone",)), Parameters(), run, goes_on))
+    assert (row.stopped, [each.judged for each in row.probes], row.findings) == ("budget", [0], ())
+
+
+def test_a_fix_is_given_up_when_the_time_is_over() -> None:
+    _, row = audited("drain-demands-all")
+    (known,) = row.findings
+    for moments in (2, 9):
+        player = AuditPlayer(load("drain-demands-all"), Parameters())
+        scenarios = PROBES["drain"].scenarios(player.session, "").scenarios
+        goes_on = _patience(moments)
+        player.is_awaited = goes_on
+        finding = Fixes(player, scenarios, goes_on, {}).fixed(_without_fix(known))
+        assert finding.fix is None
 
 
 def test_an_audit_that_is_interrupted_says_what_it_has_and_goes_on_from_its_file(
@@ -582,7 +630,7 @@ def test_a_finding_is_worse_if_its_level_is_higher_or_it_reaches_further(
 
     (finding,) = findings_of(rows(now), lambda row: row.scenario)
     found = worse_than(_extent(*rows(before)), _extent(*rows(now)), finding)
-    said = [] if found is None else consequences_of_audit(AuditRule(), Audited([found]))
+    said = [] if found is None else violations_of_audit(AuditRule(), Audited([found]))
     assert [each.message.rpartition("; it was so before, but not ")[2] for each in said] == ([new] if new else [])
 
 

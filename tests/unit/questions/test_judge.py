@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
+from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
@@ -311,7 +312,7 @@ def test_pods_of_a_workload_in_the_manifests_do_not_sleep() -> None:
 
 def test_whoever_asks_about_pending_pods_has_them_tried_again() -> None:
     session = Session(cluster(*small("n1"), waiting("a").tried(), waiting("b").tried()))
-    assert fates(ask(session, pending_in="")) == "a:P@n1 b:U"
+    assert fates(ask(session, pending=ALL_PODS)) == "a:P@n1 b:U"
     report = ask(session, "", "pod/default/b")
     assert (fates(report), [each.pod for each in report.queued_before]) == ("b:U", ["default/a"])
     assert "pending-asleep" not in {each.code for each in report.caveat_details}
@@ -360,7 +361,7 @@ def test_pods_that_nobody_schedules_here_and_gated_ones_take_nothing() -> None:
 def test_all_pending_pods_in_queue_order_each_seen_by_the_next() -> None:
     pods = [waiting(f"p{number}") for number in range(3)]
     session = Session(cluster(*small("n1"), *pods))
-    report = ask(session, pending_in="")
+    report = ask(session, pending=ALL_PODS)
     assert fates(report) == "p0:P@n1 p1:U p2:U"
     assert [each.detail for each in report.decisions] == ["full"] * 3
     assert report.workloads == ()
@@ -368,7 +369,7 @@ def test_all_pending_pods_in_queue_order_each_seen_by_the_next() -> None:
 
 def test_of_one_owner_the_first_of_each_outcome_says_why() -> None:
     pods = [waiting(f"p{number}").owner("ReplicaSet", "web-1a") for number in range(4)]
-    report = ask(Session(cluster(*small("n1", "n2"), *pods)), pending_in="")
+    report = ask(Session(cluster(*small("n1", "n2"), *pods)), pending=ALL_PODS)
     assert [(each.outcome, each.detail) for each in report.decisions] == [
         ("Placed", "full"),
         ("Placed", "short"),
@@ -379,7 +380,7 @@ def test_of_one_owner_the_first_of_each_outcome_says_why() -> None:
 
 def test_the_pending_pods_of_one_namespace() -> None:
     session = Session(cluster(*small("n1"), waiting("a", priority=5), pod("b", "ml").cpu("3")))
-    report = ask(session, pending_in="ml")
+    report = ask(session, pending=PodChoice("ml"))
     assert fates(report) == "b:U"
     assert [each.pod for each in report.queued_before] == ["default/a"]
 

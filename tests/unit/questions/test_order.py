@@ -11,6 +11,7 @@ from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec, StatefulSetStatus
+from kwhatif.questions.judging.alone import largest
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, namespace, node, pod, selector
 from tests.unit.questions.test_gate import bare, row, run, workload
@@ -46,6 +47,29 @@ def test_who_comes_first_gets_the_place(cpu: str, race: bool) -> None:
     report = run(session(cpu), workload("Deployment", "api", 1) + workload("Deployment", "cache", 1))
     found: list[Any] = [each.workloads for each in report.caveat_details if isinstance(each, OrderOfEquals)]
     assert found == ([("Deployment default/api", "Deployment default/cache")] if race else [])
+
+
+def test_a_race_among_more_is_said_once() -> None:
+    """Two of them that have no place would each name itself and the others."""
+    made = [workload("Deployment", name, 1) for name in ("api", "cache", "db", "web")]
+    report = run(session("2"), "".join(made))
+    found = [set(each.workloads) for each in report.caveat_details if isinstance(each, OrderOfEquals)]
+    assert found
+    assert not [each for each in found if any(each < other for other in found)]
+
+
+@pytest.mark.parametrize(
+    ("named", "left"),
+    [
+        (["ab", "abc"], ["abc"]),
+        (["abc", "ab", "bd"], ["abc", "bd"]),
+        (["ab", "cd"], ["ab", "cd"]),
+    ],
+)
+def test_a_race_within_another_is_left_out(named: list[str], left: list[str]) -> None:
+    assert list(largest([OrderOfEquals(workloads=tuple(each)) for each in named])) == [
+        OrderOfEquals(workloads=tuple(each)) for each in left
+    ]
 
 
 def test_a_run_of_a_cron_job_takes_no_place_before_others() -> None:

@@ -60,7 +60,7 @@ def test_what_the_api_server_does_not_take() -> None:
         (
             "LimitRange",
             {"limits": [{"type": "Container", "max": {"cpu": "2"}}]},
-            "maximum cpu usage per Container is 2",
+            "must be less than or equal to cpu limit of 2",
         ),
         ("LimitRange", {"limits": [{"type": "Container", "maxLimitRequestRatio": {"memory": "2"}}]}, None),
     ],

@@ -48,6 +48,7 @@ from kwhatif.kube.model.caveat.reading import (
     NoAdmission,
     NoAutoscalers,
     NoBudgets,
+    NoCustomResources,
     NoDates,
     NodesNotInInput,
     NoDevices,
@@ -197,6 +198,10 @@ SENTENCES: dict[Caveat, str] = {
     NoEvents(kinds=("Event",), reason="there are too many to read all"): (
         "there are too many to read all events in the core group: when the scheduler last tried a pending pod, and how"
         " often, is unknown or incomplete"
+    ),
+    NoCustomResources(kinds=("clusters.postgresql.cnpg.io", "widgets.example.com"), reason=FORBIDDEN): (
+        "no permission to list clusters in postgresql.cnpg.io, widgets in example.com: they are made up of the pods"
+        " that they control"
     ),
     NoGroups(kinds=("PodGroup",), reason=FORBIDDEN): (
         "no permission to list podgroups in scheduling.k8s.io: pods are known to be of a group only where they say so"

@@ -380,7 +380,7 @@ PATH = "spec.containers[0].resources"
             raw_pod("a", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}}),
             f"{PATH}.requests.cpu=2",
             36,
-            'Pod "a" is invalid: : Forbidden: static pods cannot be resized',
+            'Pod "a" is invalid: []: Forbidden: static pods cannot be resized',
             id="static",
         ),
         pytest.param(
@@ -395,7 +395,7 @@ PATH = "spec.containers[0].resources"
             raw_pod("a", resources={"requests": {"cpu": "2", "memory": "2Gi"}}),
             f"{PATH}.requests.cpu=2",
             34,
-            'Pod "a" is invalid: : Forbidden: pods with pod-level resources cannot be resized',
+            'Pod "a" is invalid: []: Forbidden: pods with pod-level resources cannot be resized',
             id="resources of the pod as a whole, in 1.34",
         ),
     ],

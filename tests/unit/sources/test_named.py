@@ -118,7 +118,10 @@ def test_what_is_there_is_judged_anew() -> None:
             'pod/catalog/search-canery-0: pods "search-canery-0" not found in namespace catalog'
             " (did you mean pod/catalog/search-canary-0?)",
         ),
-        ("po/web", 'po/web: pods "web" not found in namespace shop (did you mean po/batch/web?)'),
+        (
+            "po/web",
+            'po/web: pods "web" not found in namespace shop (did you mean deployment/shop/web or po/batch/web?)',
+        ),
         ("job/nightly", 'job/nightly: jobs "nightly" not found in namespace shop'),
         ("svc/web", "svc/web: a Service is not a pod, and no pods are made of it"),
     ],

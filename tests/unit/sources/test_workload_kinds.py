@@ -12,8 +12,10 @@ import pytest
 import kwhatif
 from kwhatif.api.manifests import read_manifests
 from kwhatif.kube.model.node import Node
-from kwhatif.sources.decoding.workload_kinds import GROUPS, built_in, read_workload_kinds
+from kwhatif.sources.decoding.asked import ASKED, CUSTOM_LISTS
+from kwhatif.sources.decoding.workload_kinds import GROUPS, KnownKinds, built_in, read_workload_kinds
 from kwhatif.sources.text.files import standard_input
+from kwhatif.workloads.custom_kinds import WorkloadKind, WorkloadKinds
 
 CUSTOM = Path("fixtures/custom")
 CLUSTER = (CUSTOM / "cluster.yaml").read_text(encoding="utf-8")
@@ -26,6 +28,45 @@ Json = dict[str, Any]
 def test_the_table_is_read_only_where_one_of_its_groups_is_met() -> None:
     assert {entry.group for entry in built_in()} == GROUPS
     assert all(entry.note for entry in built_in())
+
+
+def test_a_live_cluster_is_asked_for_those_that_control_pods_themselves() -> None:
+    in_table = {(each.group, each.kind, each.resource) for each in built_in() if not (each.makes or each.inferred)}
+    assert {(each.group, each.kind, each.plural) for each in CUSTOM_LISTS} == in_table
+    assert KnownKinds().lists() == ASKED
+    given = [
+        WorkloadKind("Widget", "example.com"),
+        WorkloadKind("Policy", "example.com", versions=("v2",)),
+        WorkloadKind("Policy", "example.com"),
+        WorkloadKind("Box", "example.com", plural="boxen"),
+        WorkloadKind("Rollout", "argoproj.io"),
+        WorkloadKind("Maker", "example.com", makes=True),
+    ]
+    lists = KnownKinds(WorkloadKinds(given)).lists()[len(ASKED) :]
+    assert [each.subject for each in lists] == ["widgets.example.com", "policies.example.com", "boxen.example.com"]
+    assert lists[0].versions == ("v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
+
+
+def test_pods_of_a_strimzi_pod_set_come_back_without_its_node_pool() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}}
+    owner = {
+        "apiVersion": "core.strimzi.io/v1beta2",
+        "kind": "StrimziPodSet",
+        "name": "kafka-broker",
+        "uid": "u",
+        "controller": True,
+    }
+    container = {"name": "kafka", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    objects: list[Json] = [node | {"metadata": {"name": name}} for name in ("a", "b", "c")]
+    for number, name in enumerate("ab"):
+        meta = {"name": f"kafka-broker-{number}", "namespace": "shop", "ownerReferences": [owner], "labels": {"k": "v"}}
+        spec = {"nodeName": name, "containers": [container]}
+        objects.append(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+        )
+    report = json.loads(kwhatif.drain(kwhatif.load(objects), "a").to_json())
+    (row,) = report["story"]["workloads"]
+    assert (row["workload"], len(row["after"])) == ("StrimziPodSet shop/kafka-broker", 2)
 
 
 def test_everything_that_is_wrong_with_a_file_is_said_with_its_field(tmp_path: Path) -> None:
@@ -72,7 +113,7 @@ _JUDGED = {
 def test_every_built_in_kind_is_judged_by_what_makes_the_same_pods() -> None:
     session = kwhatif.load(kwhatif.text(CLUSTER), kubernetes_version="1.36")
     asked = read_manifests(session, [str(CUSTOM / "manifests.yaml")], {})[0]
-    kinds = {entry.kind for entry in built_in()}
+    kinds = {entry.kind for entry in built_in() if not entry.inferred}
     assert not asked.problems
     assert {each.source.object.partition(" ")[0] for each in asked.applied} == kinds
     report = json.loads(kwhatif.gate(session, str(CUSTOM / "manifests.yaml")).to_json())

@@ -31,6 +31,12 @@ def verdict(
     )
 
 
+_VIOLATES = (
+    'pods "b-1" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container'
+    ' "c" must set securityContext.allowPrivilegeEscalation=false)'
+)
+
+
 @pytest.mark.parametrize("cause", get_args(BlockedCause))
 def test_every_cause_has_words_without_gaps(cause: BlockedCause) -> None:
     row = BlockedRow(pod="a/b", class_="late", cause=cause, about="n9", budgets=("a/x", "a/y"), needed=3, healthy=2)
@@ -74,6 +80,11 @@ def test_braces_in_names_mean_nothing() -> None:
         (
             verdict(WorstRow(what="refused", subject="Deployment a/b", count=2, messages=("quota",))),
             "Deployment a/b has 2 pods fewer, because new ones are rejected: quota",
+        ),
+        (
+            verdict(WorstRow(what="refused", subject="Deployment a/b", count=1, messages=(_VIOLATES,))),
+            'Deployment a/b has 1 pod fewer, because new ones are rejected: pods "b-1" is forbidden:'
+            ' violates PodSecurity "restricted:latest"',
         ),
         (
             verdict(WorstRow(what="failed", subject="Job a/b", count=2, messages=("too often",))),

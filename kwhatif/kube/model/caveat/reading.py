@@ -1,7 +1,4 @@
-"""Caveats about reading: what was read differently from how it is in the cluster, or not at all.
-
-Caveats about what the input lacks.
-"""
+"""Caveats about the input: what it lacks, and what was read differently from how it is in the cluster."""
 
 from __future__ import annotations
 
@@ -121,6 +118,12 @@ class NoGroups(Lacking, tag="no-groups", kw_only=True):
     warns = False
 
 
+class NoCustomResources(Lacking, tag="no-custom-resources", kw_only=True):
+    """Custom resources of which pods are made could not be read: they are made up of their pods."""
+
+    warns = False
+
+
 class NoImages(IncompleteCaveat, tag="no-images", kw_only=True):
     """A snapshot was saved without images: ImageLocality does not score nodes, and changed images are not detected."""
 
@@ -159,6 +162,7 @@ LackingCaveat = (
     | NoAutoscalers
     | NoEvents
     | NoGroups
+    | NoCustomResources
     | NoImages
     | DanglingReference
     | UnknownPriorityClass

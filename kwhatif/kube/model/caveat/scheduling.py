@@ -1,7 +1,4 @@
-"""Caveats about the scheduler: what is not modelled, and what is assumed.
-
-Caveats about the descheduler and its policy.
-"""
+"""Caveats about the scheduler and the descheduler: what is not modelled, and what is assumed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`).
-
-DynamicResources' PostFilter: deallocates claims if that may help (`PostFilter` in `dynamicresources.go`).
-DynamicResources' Score: prefers nodes with higher-ranked alternatives (`computeScore`).
-Events that may make devices available for a pod (the hints in `dynamicresources/dynamicresources.go`).
-"""
+"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`)."""
 
 from __future__ import annotations
 

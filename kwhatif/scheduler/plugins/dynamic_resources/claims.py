@@ -1,11 +1,7 @@
-"""The claims of a pod: those that it names, and the one for its extended resources.
+"""The claims of a pod: those that it names, and the one for its extended resources that devices back.
 
-(`foreachPodResourceClaim` in `dynamicresources.go`, `preFilterExtendedResources` in `extendeddynamicresources.go`,
+(`foreachPodResourceClaim` in `dynamicresources.go`, `extendeddynamicresources.go`, and
 `staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`.)
-
-Extended resources that are backed by devices: a pod's requests for their DeviceClasses.
-
-(`pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go`.)
 """
 
 from __future__ import annotations

@@ -35,8 +35,6 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-# An allocated claim: where it can be used, and whether other pods use it.
-
 _SECOND = 1_000_000_000
 
 
@@ -50,7 +48,7 @@ class BindingClock(NamedTuple):
 
 
 class AllocatedClaim:
-    """An allocated claim of the pod (`Filter` in `dynamicresources.go`)."""
+    """An allocated claim of the pod: where it can be used, and whether other pods use it (`Filter`)."""
 
     def __init__(self, claim: ResourceClaim, allocation: AllocationResult, pod: PodInfo, clock: BindingClock) -> None:
         self.key = key_of(claim)

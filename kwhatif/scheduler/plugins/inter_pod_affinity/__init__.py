@@ -1,7 +1,4 @@
-"""InterPodAffinity (`pkg/scheduler/framework/plugins/interpodaffinity/plugin.go`).
-
-Events that may help a pod with affinity or anti-affinity (the hints in `interpodaffinity/plugin.go`).
-"""
+"""InterPodAffinity (`pkg/scheduler/framework/plugins/interpodaffinity/plugin.go`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""PreFilter and Filter: required terms (`interpodaffinity/filtering.go`).
-
-PreFilter: counts the pods that match required terms (`interpodaffinity/filtering.go`).
-"""
+"""PreFilter and Filter: required terms (`interpodaffinity/filtering.go`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """NodeResourcesFit: the node must have enough resources for the pod; scores by how full the node would be.
 
 (`pkg/scheduler/framework/plugins/noderesources/fit.go`.)
-
-Events that may make room for a pod (`EventsToRegister` and its hints in `noderesources/fit.go`).
 """
 
 from __future__ import annotations

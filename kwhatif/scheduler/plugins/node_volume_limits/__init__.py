@@ -1,7 +1,4 @@
-"""How many volumes of each CSI driver a node can attach (`plugins/nodevolumelimits/csi.go`).
-
-Events that may free a slot for a pod's volumes (the hints in `nodevolumelimits/csi.go`).
-"""
+"""NodeVolumeLimits: how many volumes of each CSI driver a node can attach (`plugins/nodevolumelimits/csi.go`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""PodTopologySpread (`pkg/scheduler/framework/plugins/podtopologyspread/plugin.go`).
-
-Events that may help a pod with spread constraints (the hints in `podtopologyspread/plugin.go`).
-"""
+"""PodTopologySpread (`pkg/scheduler/framework/plugins/podtopologyspread/plugin.go`)."""
 
 from __future__ import annotations
 

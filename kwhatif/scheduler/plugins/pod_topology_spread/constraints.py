@@ -1,7 +1,4 @@
-"""Spread constraints, compiled, and the pods that they count (`podtopologyspread/common.go`).
-
-The default selector of a pod, from its services and controller (`framework/plugins/helper/spread.go`).
-"""
+"""Spread constraints, compiled, and the pods that they count (`podtopologyspread/common.go`)."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def default_selector(pod: Pod, cluster: Cluster) -> Selector:
-    """The combined selectors of the pod's services and its controlling set; empty if it has neither."""
+    """The selectors of the pod's services and its controlling set, combined (`helper/spread.go`); empty if none."""
     meta = pod.metadata
     equals: dict[str, str] = {}
     for service in cluster.all(Service).values():

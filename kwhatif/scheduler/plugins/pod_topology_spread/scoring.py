@@ -25,8 +25,6 @@ from kwhatif.state.rows import NodeRow
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
-# The domains of the feasible nodes, and the matching pods in them (`podtopologyspread/scoring.go`).
-
 
 class Census:
     """The domains of one constraint with feasible nodes, without nodes that are not scored.

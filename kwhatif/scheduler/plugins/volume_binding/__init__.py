@@ -1,10 +1,4 @@
-"""VolumeBinding: claims must find a volume, or get one provisioned, for the pod's node (`plugins/volumebinding`).
-
-Events that may help a pod's claims to get volumes (the hints in `volumebinding/volume_binding.go`).
-VolumeBinding's Score: prefers nodes with the emptiest storage afterwards, unless the shape says otherwise.
-
-(`scorer.go` and `Score` in `volume_binding.go`; only with the gate `StorageCapacityScoring`.)
-"""
+"""VolumeBinding: claims must find a volume, or get one provisioned, for the pod's node (`plugins/volumebinding`)."""
 
 from __future__ import annotations
 
@@ -113,7 +107,10 @@ _Classes = dict[str, tuple[int, int]]
 
 
 class StorageScorer(NodeScorer):
-    """The mean score of the storage classes of the pod's claims."""
+    """The mean score of the storage classes of the pod's claims (`scorer.go`; gate `StorageCapacityScoring`).
+
+    Nodes with the emptiest storage afterwards are preferred, unless the shape says otherwise.
+    """
 
     reads = Reads.NODE
 

@@ -1,7 +1,4 @@
-"""Claims that wait for a node: each must find a volume, or one can be provisioned (`FindPodVolumes`).
-
-Existing volumes for a claim that waits (`FindMatchingVolume` in `component-helpers/storage/volume`).
-"""
+"""Claims that wait for a node: each must find a volume, or one can be provisioned (`FindPodVolumes`)."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ _FILESYSTEM = "Filesystem"
 
 
 class VolumeSearch:
-    """The volumes that match a claim, if the node can use them."""
+    """The volumes that match a claim, if the node can use them (`FindMatchingVolume`)."""
 
     def __init__(self, claim: PersistentVolumeClaim, cluster: Cluster) -> None:
         #: Set if the claim's selector is not valid, or a feature gate is off: then the scheduler fails.

@@ -1,7 +1,4 @@
-"""VolumeBinding's Filter and Reserve (`FindPodVolumes` and `AssumePodVolumes` in `plugins/volumebinding/binder.go`).
-
-Bound claims: the node must be able to use their volumes (`checkBoundClaims`).
-"""
+"""VolumeBinding's Filter and Reserve (`FindPodVolumes` and `AssumePodVolumes` in `plugins/volumebinding/binder.go`)."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ class _BoundVolume:
 
 
 class BoundClaims:
-    """Bound claims in the pod's order, up to the first whose volume is missing."""
+    """Bound claims in the pod's order, up to the first whose volume is missing (`checkBoundClaims`)."""
 
     def __init__(self, claims: Sequence[PersistentVolumeClaim], cluster: Cluster) -> None:
         self._cluster = cluster

@@ -1,7 +1,6 @@
 """Volumes that can be provisioned for a claim (`checkVolumeProvisions` in `plugins/volumebinding/binder.go`).
 
-Why an immediate claim is not bound: what its own volume, or the closest one, lacks.
-Why a claim cannot be used on a node.
+And why a claim cannot be used on a node, or is not bound.
 """
 
 from __future__ import annotations
@@ -206,7 +205,7 @@ def _in_the_way(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Itera
 
 
 def why_unbound(claim: PersistentVolumeClaim, cluster: Cluster) -> UnboundClaim:
-    """The claim, its class, and the closest volume."""
+    """Why an immediate claim is not bound: what is wrong with its class and its own or the closest volume."""
     name = claim_class(claim)
     storage_class = cluster.get(StorageClass, name)
     volumes = cluster.all(PersistentVolume)

@@ -105,7 +105,9 @@ def _matches(patterns: Iterable[re.Pattern[str]], paths: Sequence[str]) -> list[
 
 
 #: Group and plural of what a cluster is asked for -> kind. Events would be most of a dump, and say little.
-_BY_NAME = {(each.group, each.plural): each.kind for each in reversed(ASKED) if each.kind != "Event"}
+_BY_NAME = {
+    (each.group, each.plural): each.kind for each in reversed(ASKED) if each.kind != "Event" and not each.is_custom
+}
 #: Of these groups are old versions, and names without a group.
 _OLD = ("", "extensions")
 _BY_PLURAL = {resource.plural: resource.kind for resource in BY_KIND.values()}

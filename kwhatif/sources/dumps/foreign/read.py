@@ -29,8 +29,6 @@ from kwhatif.sources.text.listing import NotPiecesError, one_piece
 from kwhatif.sources.text.origin import Origin, Place
 from kwhatif.sources.text.problems import Problems
 
-# What a path is: a folder, an archive, or neither. Archives are known by how they begin, not by their names.
-
 #: A zip archive, if only an empty one.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 #: The header of a tar archive's first file, and where its checksum stands.
@@ -41,7 +39,7 @@ _TAR_SUFFIXES = (".tar", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2")
 
 
 def open_tree(path: str) -> Tree | None:
-    """The tree at `path`; None if it is neither a folder nor an archive.
+    """The tree at `path`; None if it is neither a folder nor an archive, by its content and not by its name.
 
     Raises:
         OSError: it cannot be read.
@@ -96,7 +94,7 @@ def _is_tar(head: bytes) -> bool:
 
 _NOTHING = (b"", b"null")
 #: Kind -> the version of objects whose path alone says what they are.
-_API_VERSIONS = {each.kind: each.api_version(each.versions[0]) for each in reversed(ASKED)}
+_API_VERSIONS = {each.kind: each.api_version(each.versions[0]) for each in reversed(ASKED) if not each.is_custom}
 
 
 class ForeignDump(NamedTuple):

@@ -13,6 +13,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
+from kwhatif.scheduler.batch.shared_candidates import SharedCandidates
 from kwhatif.scheduler.batch.signature import Signature, Signer
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
@@ -108,7 +109,7 @@ def test_it_keeps_up(changes: Sequence[Change], kind: Any, full: bool) -> None:
     state = world(full=full)
     batch, signature = begun(kind(), state)
     state.apply(*changes)
-    found = batch.attempt(kind(1).info(), signature)
+    found = batch.attempt(kind(1).info(), signature, SharedCandidates())
     assert essence(found) == wholly(kind(1), state)
     assert not batch.is_over
 
@@ -119,7 +120,7 @@ def test_it_is_over(changes: Sequence[Change], full: bool) -> None:
     state = world(full=full)
     batch, signature = begun(web(), state)
     state.apply(*changes)
-    assert batch.attempt(web(1).info(), signature) is None
+    assert batch.attempt(web(1).info(), signature, SharedCandidates()) is None
     assert batch.is_over
 
 
@@ -132,7 +133,7 @@ def test_budgets_about_other_pods_end_what_is_known_of_evictions(change: Change)
         state = world(full=full)
         batch, signature = begun(web(), state)
         state.apply(change)
-        found = batch.attempt(web(1).info(), signature)
+        found = batch.attempt(web(1).info(), signature, SharedCandidates())
         assert batch.is_over is full
         assert essence(found) == (None if full else wholly(web(1), state))
 
@@ -141,7 +142,7 @@ def test_the_room_that_evictions_leave_is_taken_by_the_next_one() -> None:
     state = snapshot(worker("a"), small("low", "a", "4"))
     batch, signature = begun(web(), state)
     state.apply(Evict("default/low", "PreemptionByScheduler"), Delete(Pod, "default/low"), Bind(web().build(), "a"))
-    found = batch.attempt(web(1).info(), signature)
+    found = batch.attempt(web(1).info(), signature, SharedCandidates())
     assert found is not None
     assert (found.outcome, found.node) == ("Placed", "a")
     assert essence(found) == wholly(web(1), state)
@@ -152,7 +153,7 @@ def test_who_fits_nowhere_fails_as_the_first_one_did() -> None:
     batch, signature = begun(web().cpu("9"), state)
     for changes in ((), (Bind(small("more", "b").build(), "b"),), (Delete(Pod, "default/other"),)):
         state.apply(*changes)
-        found = batch.attempt(web(1).cpu("9").info(), signature)
+        found = batch.attempt(web(1).cpu("9").info(), signature, SharedCandidates())
         assert essence(found) == wholly(web(1).cpu("9"), state)
 
 
@@ -165,7 +166,7 @@ def test_a_fork_and_its_origin_go_their_own_ways(full: bool) -> None:
     state.apply(Bind(web(7).build(), "a"))
     fork_state.apply(Delete(Pod, "default/c-0"), Upsert(worker("b").cordoned().build()))
     for each, where in ((batch, state), (fork, fork_state)):
-        assert essence(each.attempt(web(1).info(), signature)) == wholly(web(1), where)
+        assert essence(each.attempt(web(1).info(), signature, SharedCandidates())) == wholly(web(1), where)
 
 
 def test_nodes_that_go() -> None:
@@ -173,7 +174,7 @@ def test_nodes_that_go() -> None:
     state = world(full=False)
     batch, signature = begun(web(), state)
     state.apply(Delete(Node, "a"))
-    found = batch.attempt(web(1).info(), signature)
+    found = batch.attempt(web(1).info(), signature, SharedCandidates())
     assert batch.is_over is (found is None)
     assert found is None or essence(found) == wholly(web(1), state)
 
@@ -185,5 +186,5 @@ def test_namespaces_that_change_end_a_fork() -> None:
     fork_state = state.fork()
     fork = batch.fork(fork_state, object())
     fork_state.apply(Upsert(namespace("default", team="a")))
-    assert fork.attempt(web(1).info(), signature) is None
+    assert fork.attempt(web(1).info(), signature, SharedCandidates()) is None
     assert fork.is_over

@@ -19,11 +19,13 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.scheduler.framework.reference import use_reference
-from kwhatif.scheduler.framework.status import Status, error
+from kwhatif.scheduler.framework.status import Status, Verdict, error
+from kwhatif.scheduler.preemption.candidate import Candidate
 from kwhatif.scheduler.preemption.victims import VictimSearch
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import (
@@ -350,3 +352,41 @@ def test_an_attempt_that_ended_with_an_error_is_not_made_again_while_only_what_i
     watched.state.apply(Bind(said[1].metadata.namespace + "/" + said[1].metadata.name, NAMES[0]))
     kept.attempt(PodInfo(said[2]))
     assert watched.attempts == 5
+
+
+def other(number: int, cpu: str = "1") -> PodBuilder:
+    """A pod of another workload that asks for the same as `web`."""
+    return pod(f"other-{number}").labels(app="other").priority(10).cpu(cpu)
+
+
+@pytest.mark.parametrize(
+    ("second", "searched"),
+    [(other(1), 0), (other(1, cpu="2"), 1), (other(1).priority(9), 1), (other(1).toleration("x", "Exists"), 1)],
+    ids=["asks for the same", "asks for more", "is less important", "tolerates more"],
+)
+def test_a_changed_node_is_searched_once_for_all_that_ask_for_the_same(
+    second: PodBuilder, searched: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where their labels differ, and so their signatures; and what they get is what whole attempts give."""
+    state = snapshot(*nodes(), *low_pods())
+    placing = BatchCache(default_profile(), state)
+    for each in (web(0), second):
+        placing.attempt(each.info())
+    asked: list[str] = []
+    search = VictimSearch.on
+
+    def counted(self: VictimSearch, node: NodeInfo) -> Candidate | Verdict:
+        asked.append(node.name)
+        return search(self, node)
+
+    for round_ in range(3):
+        came = pod(f"new-{round_}").cpu("1").priority(20).build()
+        state.apply(Delete(Pod, f"default/n29-{round_}"), Bind(came, "n29"))
+        monkeypatch.setattr(VictimSearch, "on", counted)
+        placing.attempt(web(0).info())
+        asked.clear()
+        found = placing.attempt(second.info())
+        monkeypatch.undo()
+        assert asked.count("n29") == searched, round_
+        whole = result_of(attempt(default_profile(), second.info(), state))
+        assert (found.node, found.message, found.ties) == (whole.node, whole.message, whole.ties)

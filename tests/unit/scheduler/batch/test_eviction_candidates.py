@@ -125,7 +125,8 @@ def test_the_next_pod_evicts_where_that_costs_least_then(
     candidates = begun(state, high())
     state.apply(*changes)
     assert candidates.knows(budgets)
-    assert candidates.refresh(names, budgets) == []
+    candidates.refresh(names, budgets)
+    assert candidates.feasible == []
     found = candidates.place(high(1).info())
     assert essence(found) == wholly(high(1), state)
     assert found is not None
@@ -137,7 +138,8 @@ def test_a_node_that_has_room_is_named() -> None:
     state = world()
     candidates = begun(state, high())
     state.apply(Delete(Pod, "default/d-1"))
-    assert candidates.refresh(["d"], ()) == ["d"]
+    candidates.refresh(["d"], ())
+    assert candidates.feasible == ["d"]
 
 
 @pytest.mark.parametrize("name", ["b", "d"])
