@@ -409,12 +409,23 @@ if (data) {
   });
   if ($("player")) player();
 }
+function reveal(target) {
+  const around = target.closest("details:not([open])");
+  if (around) around.open = true;
+  target.scrollIntoView();
+}
 function unfold() {
-  const target = location.hash && document.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`);
-  const around = target && target.closest("details:not([open])");
-  if (around) { around.open = true; target.scrollIntoView(); }
+  const target = location.hash && $(location.hash.slice(1));
+  if (target && target.closest("details:not([open])")) reveal(target);
 }
 addEventListener("hashchange", unfold);
+// In a notebook the page has no address of its own, and a link to a part of it would lead to the notebook.
+if (location.protocol === "about:") {
+  addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']"), target = link && $(link.getAttribute("href").slice(1));
+    if (target) { event.preventDefault(); reveal(target); }
+  });
+}
 unfold();
 let folded = [];
 addEventListener("beforeprint", () => {
