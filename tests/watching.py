@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from kwhatif.api.scheduler import scheduler_source
-from kwhatif.api.sessions import admitted, follow_release
+from kwhatif.api.sessions import admitted, follow_release, scheduler_source
 from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.workload_kinds import KnownKinds

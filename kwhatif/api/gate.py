@@ -84,7 +84,7 @@ def gate(
     from kwhatif.questions.gate import gate as judge_by_policy
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
-    from kwhatif.sweep.survival import survival
+    from kwhatif.sweep.scenario import survival
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())

@@ -9,8 +9,7 @@ from typing import Self, Unpack
 
 from kwhatif.api.arguments import require_known
 from kwhatif.api.options import SchedulerOptions
-from kwhatif.api.scheduler import scheduler_source
-from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of
+from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of, scheduler_source
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_group import PodGroup

@@ -23,7 +23,7 @@ from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.strict import parse_validation
-from kwhatif.sources.manifests.applied import as_applied
+from kwhatif.sources.manifests.applied import all_applied
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
@@ -122,6 +122,6 @@ def _applied(
     )
     if read.problems:
         raise InputError(read.problems)
-    applied, caveats = with_gangs(tuple(map(as_applied, settled(read.manifests, session.cluster))), session)
+    applied, caveats = with_gangs(all_applied(settled(read.manifests, session.cluster)), session)
     steps = steps_of(", ".join(names), applied, f"apply {' '.join(names)}", session.cluster)
     return list(steps), [*in_cluster(read.caveats, applied, session.cluster), *caveats]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api.arguments import moment_of
 from kwhatif.api.options import PathLike
-from kwhatif.api.scheduler import known_kinds
-from kwhatif.api.sessions import require_complete
+from kwhatif.api.sessions import known_kinds, require_complete
 from kwhatif.questions.session.inventory import Inventory, inventory
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import inventory_worded

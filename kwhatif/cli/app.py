@@ -11,46 +11,61 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 from typer.main import get_command
 
-from kwhatif.cli.advise import advise
-from kwhatif.cli.audit import audit
-from kwhatif.cli.autoscale import autoscale, consolidate
-from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
-from kwhatif.cli.compare import compare
-from kwhatif.cli.completion import completion
-from kwhatif.cli.deschedule import deschedule
-from kwhatif.cli.drain import drain
-from kwhatif.cli.explain import explain
-from kwhatif.cli.gate import gate
-from kwhatif.cli.mcp.command import mcp
-from kwhatif.cli.outage import outage
-from kwhatif.cli.preempt import preempt
-from kwhatif.cli.queue import queue
-from kwhatif.cli.rbac import rbac
-from kwhatif.cli.resize import resize
-from kwhatif.cli.schedule import schedule
-from kwhatif.cli.serve import serve
-from kwhatif.cli.simulate import simulate
-from kwhatif.cli.snapshot import app as snapshot
-from kwhatif.cli.threats import threats, who_fits
-from kwhatif.cli.upgrade import upgrade
-from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
-from kwhatif.cli.version import version, version_line
-from kwhatif.cli.watch import app as watch
+from kwhatif.cli.usage import ClosedPipeError, LazyCommands, Root, UsageError
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 
 #: As it is before plugins of one's own get something else in its place.
 _end = os._exit
 
+#: The modules of the commands, in the order of the help.
+COMMANDS = {
+    "schedule": "schedule",
+    "preempt": "preempt",
+    "gate": "gate",
+    "audit": "audit",
+    "advise": "advise",
+    "simulate": "simulate",
+    "drain": "drain",
+    "outage": "outage",
+    "threats": "threats",
+    "who-fits": "threats",
+    "resize": "resize",
+    "queue": "queue",
+    "capacity": "capacity",
+    "deschedule": "deschedule",
+    "autoscale": "autoscale",
+    "consolidate": "autoscale",
+    "upgrade": "upgrade",
+    "compare": "compare",
+    "serve": "serve",
+    "mcp": "mcp.command",
+    "explain": "explain",
+    "rbac": "rbac",
+    "completion": "completion",
+    "version": "version",
+    "snapshot": "snapshot",
+    "watch": "watch",
+}
+
+
+class Kwhatif(Root):
+    """The whole command line: a command is imported, and made by Typer, where it is asked for."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = cast("Any", LazyCommands(COMMANDS))
+
+
 app = typer.Typer(
     name="kwhatif",
-    cls=Root,
+    cls=Kwhatif,
     help="What would kube-scheduler do if I applied this?",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,39 +73,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (
-    schedule,
-    preempt,
-    gate,
-    audit,
-    advise,
-    simulate,
-    drain,
-    outage,
-    threats,
-    who_fits,
-    resize,
-    queue,
-    capacity,
-    deschedule,
-    autoscale,
-    consolidate,
-    upgrade,
-    compare,
-    serve,
-    mcp,
-    explain,
-    rbac,
-    completion,
-    version,
-):
-    app.command(cls=Command)(command)
-app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
-app.add_typer(watch, name="watch")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it
     if value:
+        from kwhatif.cli.version import version_line
+
         typer.echo(version_line())
         raise typer.Exit
 
@@ -123,7 +111,7 @@ def console() -> NoReturn:
 
 @cache
 def commands() -> Callable[..., int | None]:
-    """All commands. To build them takes Typer longer than most answers: who asks twice in a process pays once."""
+    """All commands; each is made once in a process: that takes Typer longer than most answers."""
     return get_command(app)
 
 

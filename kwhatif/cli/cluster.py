@@ -17,19 +17,21 @@ from kwhatif.cli.cluster_options import (
     As,
     AsGroup,
     At,
+    Compare,
     Context,
+    Edits,
     From,
+    If,
     Kubeconfig,
+    Requests,
     RequestTimeout,
     Strict,
     Verbose,
 )
-from kwhatif.cli.edits import Compare, Edits, If, Requests
 from kwhatif.cli.options import read_once
-from kwhatif.cli.progress import reading_progress
+from kwhatif.cli.progress import Stages, reading_progress
 from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import now
-from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
 from kwhatif.cli.watcher import WATCHER
 from kwhatif.garbage import keep, no_garbage_collection

@@ -25,7 +25,7 @@ def rbac(
       kwhatif rbac --watch | kubectl apply -f -
       kubectl create clusterrolebinding kwhatif --clusterrole=kwhatif --user=ann
     """
-    from kwhatif.api.scheduler import known_kinds
+    from kwhatif.api.sessions import known_kinds
     from kwhatif.render.rbac import cluster_role
 
     typer.echo(cluster_role(known_kinds(workload_kinds).lists(), watch=watch), nl=False)

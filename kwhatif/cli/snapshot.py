@@ -18,7 +18,13 @@ from kwhatif.cli.usage import Command, CommandGroup
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
 
-app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=CommandGroup,
+    help="A cluster in one file: save it, describe it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
 class InfoOutput(Enum):
@@ -190,7 +196,7 @@ def info(
       kwhatif snapshot info must-gather.tar.gz -o json
     """
     import kwhatif
-    from kwhatif.render.data import to_json
+    from kwhatif.render.formats import to_json
     from kwhatif.render.inventory import inventory_blocks
 
     dumps = [*(paths or ()), *(where.from_ or ())]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -94,8 +95,38 @@ class CommandGroup(TyperGroup):
         return _first_sentence(self.help)
 
 
+class LazyCommands(Mapping[str, Any]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        """`modules`: of `kwhatif.cli`, by the name of the command; a command of commands is its `app`."""
+        self._modules = modules
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module = import_module(f"kwhatif.cli.{self._modules[name]}")
+            app = getattr(module, "app", None)
+            if app is None:
+                app = typer.Typer(add_completion=False, rich_markup_mode=None)
+                app.command(cls=Command)(getattr(module, name.replace("-", "_")))
+            self._made[name] = typer.main.get_command(app)
+            self._made[name].name = name
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
 class Root(CommandGroup):
     """The whole command line."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer calls it
+        """The names of the commands."""
+        return list(self.commands)
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse, and print help if asked for; a reader that closes the pipe early is not an error."""

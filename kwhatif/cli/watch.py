@@ -31,7 +31,7 @@ class Watched(Command):
                 watching.wait()
 
 
-app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 for command in (schedule, preempt, drain, outage, capacity, queue, advise):
     app.command(cls=Watched)(command)
 

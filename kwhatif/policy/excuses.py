@@ -92,12 +92,16 @@ def wants_excuse(rule: str, annotation: str) -> bool:
 def excused_by_policy(
     rule: str, workloads: Sequence[str], exceptions: Sequence[ExceptionRule], today: date
 ) -> str | None:
-    """The reason of the exception that applies to one of the workloads and the rule today; None if there is none."""
+    """The reason of the exception that applies to one of the workloads and the rule today; None if there is none.
+
+    One for a custom resource (`RayCluster ml/ray`) is for all of its parts (`RayCluster ml/ray (cpu)`).
+    """
+    names = {*workloads, *(workload.partition(" (")[0] for workload in workloads)}
     for exception in exceptions:
         if (
             not has_expired(exception, today)
             and any(matches(pattern, rule) for pattern in exception.rules)
-            and any(is_like(workload, pattern) for workload in workloads for pattern in exception.workloads)
+            and any(is_like(name, pattern) for name in names for pattern in exception.workloads)
         ):
             return exception.reason
     return None

@@ -24,7 +24,7 @@ from kwhatif.report.decision import (
     RejectedRow,
 )
 from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.scheduler.framework.status import Verdict
 
 _SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
@@ -62,7 +62,7 @@ def decision_about(pod: Pod, outcome: Outcome, **fields: Any) -> Decision:
         "priority": spec.priority or 0,
         "priority_class_name": spec.priority_class_name,
         "preemption_policy": spec.preemption_policy or DEFAULT_POLICY,
-        "scheduler_name": spec.scheduler_name or DEFAULT_SCHEDULER,
+        "scheduler_name": scheduler_of(pod),
     }
     return Decision(outcome=outcome, **about | fields)
 

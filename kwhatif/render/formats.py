@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.policy.names import about
-from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.junit import to_junit
 from kwhatif.render.markdown import comparison_to_markdown, to_markdown
-from kwhatif.render.safe import safe
+from kwhatif.render.safe import is_safe, safe, safe_json, safe_yaml
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.comparison import Comparison
-from kwhatif.report.row import API_VERSION
+from kwhatif.report.row import API_VERSION, Document
+
+if TYPE_CHECKING:
+    import yaml
+
+
+def to_json(report: Document) -> str:
+    """Indented JSON, in the order of the schema."""
+    return safe_json(report.to_json(indent=2)) + "\n"
+
+
+def to_yaml(report: Document) -> str:
+    """YAML with the same content."""
+    import yaml
+
+    content = report.to_dict()
+    try:
+        written = _dumped(content, getattr(yaml, "CSafeDumper", yaml.SafeDumper))  # in a third of the time
+    except UnicodeEncodeError:  # libyaml does not take what was not UTF-8 on the command line
+        written = _dumped(content, yaml.SafeDumper)
+    return safe_yaml(written)
+
+
+def _dumped(content: object, dumper: type[yaml.SafeDumper]) -> str:
+    import yaml
+
+    class Dumper(dumper):  # type: ignore[misc, valid-type]
+        """Quotes what could act, so that it can be escaped."""
+
+        def represent_str(self, data: str) -> yaml.ScalarNode:
+            style = None if is_safe(data.replace("\n", "")) else '"'
+            node: yaml.ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+            return node
+
+    Dumper.add_representer(str, Dumper.represent_str)
+    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text
 
 
 def to_baseline(report: Report) -> str:

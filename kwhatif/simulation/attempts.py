@@ -10,7 +10,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.cache import BatchCache, Cycles
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
 from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
 from kwhatif.scheduler.pod_groups.result import GroupResult
@@ -63,14 +63,14 @@ class SimulatedAttempts:
 
     def attempt(self, pod: PodInfo, template: bytes = b"") -> ScheduleResult:
         """The result of a scheduling cycle for the pod; `template`: see `BatchCache.attempt`."""
-        name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        name = scheduler_of(pod.pod)
         result = self._caches[name].attempt(pod, template)
         return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
 
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
         """What becomes of the group, whose members that wait are these, in the queue's order."""
         state = self._world.state
-        name = members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        name = scheduler_of(members[0].pod)
         profile = self._profiles[name]
         cache = self._of_members.get(name)
         if cache is None:

@@ -19,7 +19,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
@@ -180,7 +180,7 @@ class InstantEngine:
 
     def attempt(self, info: PodInfo) -> ScheduleResult:
         """What the scheduler does with the pending pod if it is tried now; nothing changes."""
-        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._profiles:
+        if scheduler_of(info.pod) not in self._profiles:
             return ScheduleResult(info, "Ignored")
         return self._attempts.attempt(info)
 

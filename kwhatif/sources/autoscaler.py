@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import NAMES, build_flags, unmodelled
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NO_MAXIMUM, NodeGroup, NodeGroups
-from kwhatif.autoscaler.karpenter import InstanceType, build_instance_types
+from kwhatif.autoscaler.karpenter.instance_types import InstanceType, build_instance_types
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.selector_text import parse_selector

@@ -143,7 +143,19 @@ class _Team(Generic[S, Outcome]):
                 own = self.left.pop() if self.left else []
             yield from self._received(0.0 if own else None)
             if own:
+                self._stock_up(weight_of(own[0]))
                 yield self._player.play(own.pop(0))
+
+    def _stock_up(self, weight: int) -> None:
+        """Each worker has as much to do as this process plays next: until that is done none is given anything."""
+        for worker, (_, block) in self._working.items():
+            more: list[S] = []
+            while self.left and sum(map(weight_of, (*block, *more))) < weight:
+                more += self.left.pop()
+            block.extend(more)
+            if more:
+                with suppress(OSError):  # it has ended: `outcomes` will see that
+                    worker.send(more)
 
     def _received(self, timeout: float | None) -> Iterator[Outcome]:
         """The outcomes from workers; `timeout`: seconds to wait if there are none yet."""

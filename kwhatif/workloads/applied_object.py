@@ -17,8 +17,16 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import LastApplied
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, WORKLOADS
-from kwhatif.workloads.applied_template import TemplateDifference, merge_template, template_of, with_template
-from kwhatif.workloads.merge import UNKNOWN, Json, Owned, three_way
+from kwhatif.workloads.applied_template import (
+    UNKNOWN,
+    Json,
+    Owned,
+    TemplateDifference,
+    merge_template,
+    template_of,
+    three_way,
+    with_template,
+)
 from kwhatif.workloads.template import has_images, without_images
 from kwhatif.workloads.template_fields import managed_paths, places_of
 

@@ -11,7 +11,7 @@ import typer
 import xmlschema
 
 from kwhatif.cli.app import app
-from kwhatif.cli.edits import complete_edit
+from kwhatif.cli.cluster_options import complete_edit
 from kwhatif.cli.names import complete_node, complete_object
 from tests.cli.running import run
 from tests.schemas import validator

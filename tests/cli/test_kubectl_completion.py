@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.cli.kubectl_completion import answer
+from kwhatif.cli.completion import answer
 
 #: What the shell is to do: nothing more, or to complete names of files.
 NO_FILES, FILES = ":4", ":0"

@@ -12,7 +12,7 @@ import pytest
 
 import kwhatif
 from kwhatif.kube.model.workload import DaemonSet
-from kwhatif.questions.capacity.filling import Filling, Part
+from kwhatif.questions.capacity.filling import CapacityCount, Part
 from kwhatif.sources.manifests.applied import read_applied
 from tests.conformance.test_sequences import CASES
 
@@ -32,7 +32,7 @@ def test_a_set_is_placed_as_kube_scheduler_does(case: Path) -> None:
     parts = [Part(each, groups[_group(each.source.object)]) for each in applied if each.is_workload]
     if any(isinstance(part.applied.object, DaemonSet) for part in parts) or not steps:
         return
-    filling = Filling(session, [part for part in parts if part.times], applied)
+    filling = CapacityCount(session, [part for part in parts if part.times], applied)
     fit = filling.fill(1, evicts=True)
     stuck = next((step for step in steps if step["outcome"] not in FITS), None)
     own = {step["pod"] for step in steps}

@@ -40,7 +40,7 @@ def make(seed: int, index: int) -> Case:
     done = []
     if target != "text" and by_structure:
         done = [mutations.structure(dice, parts[target]) for _ in range(dice.pick(1, 1, 1, 2, 4))]
-    forms = {part: choose_form(dice, part) for part in parts}
+    forms = {part: choose_form(dice, part, trees=True) for part in parts}
     files = write(parts, forms)
     if not by_structure:
         what, files[target + forms[target]] = mutations.damage(dice, files[target + forms[target]])

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from kwhatif.sources.decoding.kinds import BY_KIND
 from tests.differential.dice import Dice
 
 #: File name -> bytes.
@@ -54,12 +55,13 @@ def _json_documents(objects: list[Any]) -> bytes:
     return "\n---\n".join(map(json.dumps, objects)).encode() + b"\n"
 
 
-def _tar(name: str, data: bytes) -> bytes:
+def _tar(files: Files) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
-        info = tarfile.TarInfo(name)
-        info.size = len(data)
-        archive.addfile(info, io.BytesIO(data))
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     return made.getvalue()
 
 
@@ -77,16 +79,68 @@ PACKED: dict[str, Callable[[list[Any]], bytes]] = {
     ".json.gz": lambda objects: gzip.compress(_list(objects), mtime=0),
     ".yaml.bz2": lambda objects: bz2.compress(_yaml(objects)),
     ".yaml.xz": lambda objects: lzma.compress(_yaml(objects)),
-    ".tar.gz": lambda objects: _tar("dump/cluster.yaml", _yaml(objects)),
+    ".tar.gz": lambda objects: _tar({"dump/cluster.yaml": _yaml(objects)}),
     ".zip": lambda objects: _zip("dump/cluster.yaml", _yaml(objects)),
+}
+
+
+def _tree(place: Callable[[str, str, str, str], str], *, bare: bool = False) -> Callable[[list[Any]], bytes]:
+    """How a tool lays out a cluster: a file for each object; `bare`: without kind and version."""
+
+    def written(objects: list[Any]) -> bytes:
+        files: Files = {}
+        for number, obj in enumerate(objects):
+            fields = obj if isinstance(obj, dict) else {}
+            meta = fields.get("metadata")
+            meta = meta if isinstance(meta, dict) else {}
+            known = BY_KIND.get(str(fields.get("kind")))
+            plural, group = ("others", "x.io") if known is None else (known.plural, known.group)
+            path = place(group, plural, str(meta.get("namespace") or ""), str(meta.get("name") or number))
+            kept = {key: value for key, value in fields.items() if key not in ("kind", "apiVersion")}
+            data = kept if bare and isinstance(obj, dict) else obj
+            files.setdefault(path.replace("\0", "").encode(errors="replace").decode(), json.dumps(data).encode())
+        return _tar(files)
+
+    return written
+
+
+_INSIGHTS = {"nodes": "node", "pods": "pod", "poddisruptionbudgets": "pdbs", "storageclasses": "storage/storageclasses"}
+#: The same for dumps of the cluster by tools that have a layout of their own; they lack some kinds, and say so.
+TREES: dict[str, Callable[[list[Any]], bytes]] = {
+    ".insights.tar.gz": _tree(
+        lambda _, plural, space, name: (
+            "/".join(filter(None, ("config", _INSIGHTS.get(plural, plural), space, name))) + ".json"
+        ),
+        bare=True,
+    ),
+    ".gather.tar.gz": _tree(
+        lambda group, plural, space, name: (
+            "/".join(filter(None, ("hub", f"namespaces/{space}" if space else "cluster", group, plural, name)))
+            + ".yaml"
+        )
+    ),
+    ".velero.tar.gz": _tree(
+        lambda group, plural, space, name: (
+            f"resources/{plural}{f'.{group}' if group else ''}"
+            f"/{f'namespaces/{space}' if space else 'cluster'}/{name}.json"
+        )
+    ),
+    ".inspect.tar.gz": _tree(
+        lambda group, plural, space, name: (
+            f"inspect.local.1/{f'namespaces/{space}' if space else 'cluster-scoped-resources'}"
+            f"/{group or 'core'}/{plural}/{name}.yaml"
+        )
+    ),
 }
 #: JSON is read fastest, and most cases are not about how files are read.
 _OFTEN = {".yaml": 0.25, ".json": 0.6, ".yml": 0.15}
 _LISTS = ("cluster", "manifests")
 
 
-def choose_form(dice: Dice, part: str) -> str:
-    """How the file of a part ends."""
+def choose_form(dice: Dice, part: str, *, trees: bool = False) -> str:
+    """How the file of a part ends; with `trees` also as a tool's dump, with which an answer may be another one."""
+    if trees and part == "cluster" and dice.chance(0.12):
+        return dice.one(list(TREES))
     if part == "cluster" and dice.chance(0.2):
         return dice.one(list(PACKED))
     return dice.weighted(_OFTEN)
@@ -99,4 +153,4 @@ def write(parts: dict[str, list[Any]], forms: dict[str, str]) -> Files:
 
 def _writer(part: str, form: str) -> Callable[[list[Any]], bytes]:
     """Files of one object hold no list of objects."""
-    return _json_documents if form == ".json" and part not in _LISTS else (PLAIN | PACKED)[form]
+    return _json_documents if form == ".json" and part not in _LISTS else (PLAIN | PACKED | TREES)[form]

@@ -13,11 +13,11 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.blocking import delete_pods, owner_of_pod
 from kwhatif.questions.advise.change import Advice, AdvisedChange
 from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
+from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt
 from kwhatif.questions.advise.pools import of_autoscaler
 from kwhatif.questions.advise.proof import Asking, Proof, Proven
 from kwhatif.questions.advise.refused import refused
 from kwhatif.questions.advise.revise import patch_of, pod_of
-from kwhatif.questions.advise.scene import Obstacle, Scene
 from kwhatif.questions.advise.search import Search, Searched
 from kwhatif.questions.decisions.decide import objections_of
 from kwhatif.questions.judging.question import Question
@@ -27,7 +27,7 @@ from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, AdvisedR
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.state.pod_info import PodInfo
@@ -129,7 +129,7 @@ def _first_of_each(decisions: Sequence[Decision], failing: Decision) -> Iterator
 _BROKEN = 40
 
 
-def going(decision: Decision, scene: Scene, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
+def going(decision: Decision, scene: PodAttempt, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
     """The victims of the decision, then cheaper pods, the cheapest first; empty if there are none.
 
     Args:
@@ -154,7 +154,7 @@ def going(decision: Decision, scene: Scene, found: Iterable[Proven]) -> tuple[Go
 
 
 def _row(
-    by: Literal["scheduler", "hand"], change: AdvisedChange, pods: Sequence[PodInfo], node: str, scene: Scene
+    by: Literal["scheduler", "hand"], change: AdvisedChange, pods: Sequence[PodInfo], node: str, scene: PodAttempt
 ) -> GoingRow:
     violates = tuple(sorted(set(_broken(pods, scene))))
     return GoingRow(
@@ -168,7 +168,7 @@ def _row(
     )
 
 
-def _broken(pods: Sequence[PodInfo], scene: Scene) -> Iterator[str]:
+def _broken(pods: Sequence[PodInfo], scene: PodAttempt) -> Iterator[str]:
     split = Budgets(scene.state.cluster).split(pods)
     for pod in split.violating:
         yield from split.broken[pod]
@@ -187,7 +187,7 @@ _ALIKE = 25
 class Captured(NamedTuple):
     """A pod that did not fit, the cluster just before its attempt, and the filters' verdicts on each node."""
 
-    scene: Scene
+    scene: PodAttempt
     objections: Mapping[str, Sequence[Verdict]]
 
 
@@ -279,10 +279,10 @@ class Advisor:
                 return Search(captured.scene, captured.objections).run()
 
     @staticmethod
-    def _searched_with(scene: Scene, first: AdvisedChange) -> Searched:
+    def _searched_with(scene: PodAttempt, first: AdvisedChange) -> Searched:
         """If one change is certainly needed: what else, if that alone is not enough."""
         pod = scene.revised((first,))
-        profile = None if pod is None else scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = None if pod is None else profile_of(pod.pod, scene.profiles)
         if pod is None or profile is None:
             return Searched(())
         result = attempt(profile, pod, scene.state)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.edits.edit import AddNodes, Label, TaintNodes, TaintRemoval, Uncordon
+from kwhatif.edits.words import reference
+from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
@@ -22,19 +26,82 @@ from kwhatif.questions.advise.blocking import (
     scale_down,
     suspects,
 )
-from kwhatif.questions.advise.change import AdvisedChange
+from kwhatif.questions.advise.change import AdvisedChange, Amount, in_cluster
 from kwhatif.questions.advise.claims import missing_claims
-from kwhatif.questions.advise.cluster import on_node
-from kwhatif.questions.advise.manifest import OwnTerm, anywhere, in_manifest, soft_terms, ungated, with_scheduler
-from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
+from kwhatif.questions.advise.manifest import (
+    STATE_OF_NODE,
+    OwnTerm,
+    anywhere,
+    in_manifest,
+    soft_terms,
+    ungated,
+    with_scheduler,
+)
+from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt, WhatIfTrial
+from kwhatif.questions.advise.reserved import is_reserved
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import attempt
-from kwhatif.scheduler.framework.evidence import UnboundClaim
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.evidence import (
+    CordonedNode,
+    Evidence,
+    MissingTopologyLabel,
+    UnboundClaim,
+    UnmatchedSelector,
+    UntoleratedTaint,
+    taint_text,
+)
+from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.state.change import Bind
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import unstarted
+
+#: Labels that describe the node itself: these are not set to place a pod.
+_OWN_LABELS = re.compile(r"(^|\.)(kubernetes|k8s)\.io/")
+_PAIR = re.compile(r"(?P<key>[^=!<> ]+)=(?P<value>[^=!<> ]*)")
+_MOST_NODES = 50
+
+
+def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange]:
+    """Changes of the node that remove this obstacle."""
+    match evidence:
+        case CordonedNode():
+            yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
+        case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key and not is_reserved(evidence, node):
+            yield _untaint(evidence, node.name)
+        case UnmatchedSelector():
+            yield from _labelled(evidence, node)
+        case MissingTopologyLabel() if not _OWN_LABELS.search(evidence.topology_key):
+            return
+
+
+def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
+    """Without the taint; if it shows a problem of the node, once the node has recovered."""
+    text = f"taint {node} {taint.key}:{taint.effect}-"
+    edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
+    if taint.key.startswith(STATE_OF_NODE):
+        return in_cluster("node-ready", node, edit, about=taint_text(taint))
+    return in_cluster("untaint", node, edit, about=taint_text(taint), extra=10 if "/" in taint.key else 0)
+
+
+def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedChange]:
+    """With the labels that the pod's node selector asks for."""
+    pairs = [match for term in evidence.terms if (match := _PAIR.fullmatch(term))]
+    wrong = {match["key"]: match["value"] for match in pairs if node.labels.get(match["key"]) != match["value"]}
+    if len(pairs) != len(evidence.terms) or not wrong or any(map(_OWN_LABELS.search, wrong)):
+        return
+    said = " ".join(f"{key}={value}" for key, value in wrong.items())
+    edit = Label(text=f"label node/{node.name} {said}", objects=(reference(f"node/{node.name}"),), added=wrong)
+    yield in_cluster("label-node", node.name, edit, about=said)
+
+
+def add_nodes(like: str, count: int = 1) -> AdvisedChange:
+    """More nodes like an existing one."""
+    edit = AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like)
+    amount = Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more))
+    return in_cluster("add-nodes", like, edit, extra=10 * (count - 1), count=count, amount=amount)
+
 
 #: The most pods to try one by one, and at once.
 _MOST_TRIED = 24
@@ -44,7 +111,7 @@ _MOST_WORKLOADS = 4
 
 
 def proposals(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, obstacles: Sequence[Obstacle]
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, obstacles: Sequence[Obstacle]
 ) -> Iterator[AdvisedChange]:
     """Changes that may remove the first obstacle to the node; `made` are the changes so far."""
     first, pod = obstacles[0], trial.pod.pod
@@ -55,7 +122,7 @@ def proposals(
         yield from anywhere(pod)
     elif (first.evidence is None or isinstance(first.evidence, UnboundClaim)) and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
-    elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
+    elif scheduler_of(pod) not in scene.profiles:
         yield with_scheduler(next(iter(scene.profiles)), pod.spec.scheduler_name)
     if node is None:
         return
@@ -67,7 +134,7 @@ def proposals(
 
 
 def _several_terms(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, first: Obstacle
 ) -> Iterator[AdvisedChange]:
     """All unmatched terms of affinity, or of anti-affinity: the filter names only the first."""
     objecting: list[OwnTerm] = []
@@ -84,7 +151,7 @@ def _several_terms(
 
 
 def _without_pods(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle
+    scene: PodAttempt, made: Sequence[AdvisedChange], trial: WhatIfTrial, name: str, first: Obstacle
 ) -> Iterator[AdvisedChange]:
     node = trial.node(name)
     if node is None:
@@ -96,7 +163,7 @@ def _without_pods(
     yield from _scaled(scene, made, trial, name, first, ranked)
 
 
-def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+def _deletions(trial: WhatIfTrial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """The smallest set of pods to delete to remove the first obstacle."""
     dying = [pod for pod in ranked if pod.terminating]
     if dying and _is_gone(trial, name, first, dying):
@@ -114,7 +181,7 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
         yield _without(_needed(trial, name, first, largest), trial)
 
 
-def _helpful(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _helpful(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
     """The first pod whose deletion removes all obstacles, and the first of these that has an owner.
 
     If there is none, the first whose deletion removes the first obstacle.
@@ -142,7 +209,7 @@ def _is_owned(pod: PodInfo) -> bool:
     return controller_of(pod.pod.metadata) is not None
 
 
-def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _needed(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> list[PodInfo]:
     """Without pods that need not be deleted: the most important ones are spared first."""
     needed = list(pods)
     for pod in reversed(pods):
@@ -152,17 +219,17 @@ def _needed(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -
     return needed
 
 
-def _is_gone(trial: Trial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> bool:
+def _is_gone(trial: WhatIfTrial, name: str, first: Obstacle, pods: Sequence[PodInfo]) -> bool:
     """Whether the obstacle is gone without these pods; others may be left."""
     obstacles = trial.without(pods).obstacles(name)
     return obstacles is not None and not any(_is_same(each, first) for each in obstacles)
 
 
-def _without(pods: Sequence[PodInfo], trial: Trial) -> AdvisedChange:
+def _without(pods: Sequence[PodInfo], trial: WhatIfTrial) -> AdvisedChange:
     return delete_pods([pod.pod for pod in pods], trial.pod)
 
 
-def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChange) -> AdvisedChange:
+def landing_elsewhere(scene: PodAttempt, trial: WhatIfTrial, name: str, change: AdvisedChange) -> AdvisedChange:
     """The deletion of a pod that a controller replaces: where the replacement goes, once the pod has its room."""
     keys = change.target.split(", ")
     if change.kind != "delete-pod" or len(keys) != 1 or keys[0] not in scene.state.pods:
@@ -176,17 +243,17 @@ def landing_elsewhere(scene: Scene, trial: Trial, name: str, change: AdvisedChan
     return delete_pods([gone], trial.pod, moved_to=landed) if landed else change
 
 
-def _landing(scene: Scene, gone: Pod, state: State) -> str:
+def _landing(scene: PodAttempt, gone: Pod, state: State) -> str:
     """The node for another pod like it, without evictions; "" for none."""
     again = unstarted(gone)
     meta = replace(again.metadata, name=f"{again.metadata.name}-anew", uid="")
     pod = PodInfo(replace(again, metadata=meta))
-    profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = profile_of(pod.pod, scene.profiles)
     result = None if profile is None else result_of(attempt(profile, pod, state))
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
 
 
-def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
+def _completed(trial: WhatIfTrial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[AdvisedChange]:
     """Wait for a Job of some of these: once it is complete, all its pods are gone."""
     jobs: dict[str, Job] = {}
     for pod in ranked:
@@ -200,7 +267,12 @@ def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
 
 
 def _scaled(
-    scene: Scene, made: Sequence[AdvisedChange], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
+    scene: PodAttempt,
+    made: Sequence[AdvisedChange],
+    trial: WhatIfTrial,
+    name: str,
+    first: Obstacle,
+    ranked: Sequence[PodInfo],
 ) -> Iterator[AdvisedChange]:
     """Scale down the workloads that own these; their controllers choose the pods."""
     workloads: dict[tuple[str, str], Resizable] = {}

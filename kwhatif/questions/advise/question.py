@@ -16,8 +16,8 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.blocking import delete_pods
 from kwhatif.questions.advise.change import COSTS, AdvisedChange
-from kwhatif.questions.advise.cluster import add_nodes
-from kwhatif.questions.advise.scene import Scene
+from kwhatif.questions.advise.pod_attempt import PodAttempt
+from kwhatif.questions.advise.proposals import add_nodes
 from kwhatif.questions.decisions.decide import in_full, objections_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
@@ -284,7 +284,7 @@ class Capture:
 
     def _describe(self, whole: Attempt) -> Decision:
         cycle, session = whole.cycle, self._session
-        scene = Scene(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
+        scene = PodAttempt(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
         self.scenes[cycle.pod.key] = Captured(scene, objections_of(whole))
         return in_full(whole)
 

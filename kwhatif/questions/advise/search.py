@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.questions.advise.change import Advice, AdvisedChange
-from kwhatif.questions.advise.cluster import add_nodes
-from kwhatif.questions.advise.proposals import landing_elsewhere, proposals
+from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt, WhatIfTrial
+from kwhatif.questions.advise.proposals import add_nodes, landing_elsewhere, proposals
 from kwhatif.questions.advise.reserved import RESERVED, scarce_devices, unused_devices
-from kwhatif.questions.advise.scene import Obstacle, Scene, Trial
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.node_info import NodeInfo
@@ -48,7 +47,7 @@ class Search:
     """All advice for a scene that consists of as few changes as possible."""
 
     def __init__(
-        self, scene: Scene, objections: Mapping[str, Sequence[Verdict]], prefix: tuple[AdvisedChange, ...] = ()
+        self, scene: PodAttempt, objections: Mapping[str, Sequence[Verdict]], prefix: tuple[AdvisedChange, ...] = ()
     ) -> None:
         """Set up.
 
@@ -101,7 +100,7 @@ class Search:
         frontiers.update(longer)
         return found
 
-    def _finished(self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target) -> Iterator[Advice]:
+    def _finished(self, changes: tuple[AdvisedChange, ...], trial: WhatIfTrial, target: Target) -> Iterator[Advice]:
         if not changes:
             return  # it fits as it is
         last = landing_elsewhere(self._scene, trial, target.node, changes[-1])
@@ -110,7 +109,7 @@ class Search:
         yield Advice((*changes[:-1], last), target.node, RESERVED if is_wasted else 0)
 
     def _grown(
-        self, changes: tuple[AdvisedChange, ...], trial: Trial, target: Target, obstacles: Sequence[Obstacle]
+        self, changes: tuple[AdvisedChange, ...], trial: WhatIfTrial, target: Target, obstacles: Sequence[Obstacle]
     ) -> Iterator[tuple[AdvisedChange, ...]]:
         keys = {change.key for change in changes}
         for change in proposals(self._scene, changes, trial, target.node, obstacles):

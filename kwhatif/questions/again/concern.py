@@ -27,7 +27,7 @@ from kwhatif.report import Report
 from kwhatif.scheduler.framework.events import PLAIN, cluster_events
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.state.history import ChangedObject
 from kwhatif.state.pod_info import PodInfo
 
@@ -278,7 +278,7 @@ def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Regis
     profiles: Mapping[str, Profile] = session.profiles
     waiting = []
     for pod, plugins in found:
-        profile = profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = profile_of(pod.pod, profiles)
         if profile is None:
             return None
         waiting.append((pod, [each for each in registrations(profile) if each.plugin in plugins]))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
-from kwhatif.questions.decisions.decide import objections_of
+from kwhatif.questions.decisions.decide import verdicts_of
 from kwhatif.report.audit import AuditCause
-from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.attempt import Attempt, Objections, filtered, held_back
+from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
@@ -72,14 +74,12 @@ def cause_of(profile: Profile | None, pod: PodInfo, state: State, without: Colle
     pool = pool_of(pod.pod.spec)
     if profile is None:
         return PendingCause("other", pool=pool)
-    result = attempt(profile, pod, state)
-    if result.gated is not None:
+    if held_back(profile, pod, state) is not None:
         return PendingCause("gates", tuple(sorted(gate.name for gate in pod.pod.spec.scheduling_gates)), pool)
-    if result.scores is not None:
+    cycle = filtered(profile, pod, state)
+    if cycle is not None and cycle.feasible:
         return PendingCause("other", pool=pool)
-    found = {
-        name: _said(verdicts) for name, verdicts in objections_of(result).items() if verdicts and name not in without
-    }
+    found = {} if cycle is None else dict(_said_of(cycle, frozenset(without)))
     if not found:
         return PendingCause("placement", pool=pool)
     usable = {name: said for name, said in found.items() if "placement" not in said} or found
@@ -88,6 +88,14 @@ def cause_of(profile: Profile | None, pod: PodInfo, state: State, without: Colle
     kind = min(rules, key=_ORDER.index)
     about = {text for said in usable.values() if set(said) == rules for text in said[kind]}
     return PendingCause(kind, tuple(sorted(about)[:4]), pool)
+
+
+def _said_of(cycle: Cycle, without: AbstractSet[str]) -> Iterator[tuple[str, Mapping[AuditCause, tuple[str, ...]]]]:
+    """Of each node that is left: the rules that reject it."""
+    asking, nodes = Objections(cycle), cycle.state.by_name
+    for name, verdict in verdicts_of(Attempt(cycle)).items():
+        if name not in without:
+            yield name, _said(asking.on(nodes[name], verdict))
 
 
 def _said(verdicts: Sequence[Verdict]) -> Mapping[AuditCause, tuple[str, ...]]:

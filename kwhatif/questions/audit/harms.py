@@ -26,7 +26,7 @@ from kwhatif.questions.story.played import Played
 from kwhatif.report.audit import AuditCause, AuditHarm, HarmRow, ProbeName
 from kwhatif.report.maintenance import BlockedRow
 from kwhatif.report.story import PendingRow
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of
 
 _BLOCKED: Mapping[str, AuditCause] = {
     "demands-all": "demands-all",
@@ -133,7 +133,7 @@ class _Found:
             return PendingCause("room")
         known, place = self._stage.causes, (who(row), row.message, self._scenario.nodes)
         if place not in known:
-            profile = self._engine.scheduler.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            profile = profile_of(info.pod, self._engine.scheduler.profiles)
             known[place] = cause_of(profile, info, self._state, self._scenario.nodes)
         return known[place]
 

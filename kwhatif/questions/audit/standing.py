@@ -18,7 +18,7 @@ from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
 from kwhatif.scheduler.framework.attempt import objections_on
 from kwhatif.scheduler.framework.evidence import CordonedNode, UntoleratedTaint, taint_text
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.release import MINORS, find_release
 from kwhatif.simulation.pods import unbound
@@ -148,7 +148,7 @@ class Returns:
 
     def _why_not(self, info: PodInfo, node: str, stage: Stage) -> tuple[AuditCause, str] | None:
         session = stage.session
-        profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = profile_of(info.pod, session.profiles)
         if profile is None:
             return None
         state = stage.base.engine.world.state.fork()

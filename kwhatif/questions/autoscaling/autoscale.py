@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler import cluster_autoscaler, karpenter
-from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
+from kwhatif.autoscaler import cluster_autoscaler
+from kwhatif.autoscaler.actor import knows_no_groups
+from kwhatif.autoscaler.answer import Autoscaler, Destination, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.arguments import arguments_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.observed import observed_groups
-from kwhatif.autoscaler.karpenter import InstanceType, Karpenter
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
+from kwhatif.autoscaler.karpenter.controllers import Karpenter, disruption
+from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of
+from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -23,20 +27,94 @@ from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerSettingsAssumed,
     AutoscalerSettingsRead,
     CloudCapacityUnknown,
+    ExpanderTied,
+    PodsLeftByAutoscaler,
 )
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
+from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.autoscaling.proof import Step, proven
-from kwhatif.questions.autoscaling.rounds import rounds_of
 from kwhatif.questions.groups.gates import with_groups
+from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.daemons import arrive
+from kwhatif.questions.manifests.new_pods import NewPods
+from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Upsert
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+def rounds_of(
+    state: State, profiles: Mapping[str, Profile], scaling: Scaling, most: int
+) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
+    """What is added until nothing more is, in so many rounds at most, and what is to be said about it.
+
+    A last round that only repeats what is refused is left out. The state stays as it is.
+    """
+    autoscaler, rounds = scaling.autoscaler, list[ScalingRound]()
+    said: dict[Caveat, None] = dict.fromkeys(knows_no_groups(autoscaler, state))
+    while len(rounds) < most:
+        found = autoscaler.decide(state, profiles, scaling.at)
+        if rounds and not found.nodes and {row.pod for row in found.round.refused} <= _refused(rounds):
+            break
+        said.update(dict.fromkeys(each for each in found.caveats if not rounds or isinstance(each, ExpanderTied)))
+        if not found.nodes:
+            rounds.append(found.round)
+            break
+        engine = InstantEngine(state.fork(), profiles)
+        state = engine.world.state
+        arrive(NewPods(engine.world), found.nodes, profiles)
+        autoscaler = found.then.with_nodes(found.nodes)
+        placed = tuple(_placed(engine, profiles))
+        rounds.append(replace(found.round, placed=placed, added=tuple(node.row for node in found.nodes)))
+        if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
+            break
+    left = () if len(rounds) == most else tuple(_left(state, rounds))
+    if left and any(each.new_nodes or each.scale_up for each in rounds):
+        said[PodsLeftByAutoscaler(pods=left)] = None
+    return tuple(rounds), tuple(said)
+
+
+def _refused(rounds: Iterable[ScalingRound]) -> set[str]:
+    return {row.pod for found in rounds for row in found.refused}
+
+
+def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
+    """The pods that wait for a node, and of which no round says why."""
+    explained = _refused(rounds) | {row.pod for found in rounds for row in found.ignored}
+    return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
+
+
+def _waits_for_others(info: PodInfo, state: State) -> bool:
+    """Whether the pod gets no node before others of its group do: then what comes for those may still help."""
+    return has_groups(state.cluster) and group_of(info.pod) in state.cluster.all(PodGroup)
+
+
+def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
+    """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting.
+
+    The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
+    """
+    state, groups = engine.world.state, GroupTurns(profiles, engine, evicts=False)
+    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
+        of_group = groups.decide(pod)
+        if of_group is not None:
+            if of_group.node is not None:
+                yield Destination(pod=pod.key, node=of_group.node)
+            continue
+        result = engine.attempt(pod)
+        if result.outcome == "Placed" and result.node is not None:
+            engine.carry_out(pod, result)
+            yield Destination(pod=pod.key, node=result.node)
+
 
 #: How many times an autoscaler looks, unless it adds nothing.
 _ROUNDS = 10
@@ -111,7 +189,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     plan: ScalingPlan
     cutoff = None
     if autoscaler == "karpenter":
-        plan, made, caveats = karpenter.disruption(session.state, question.instance_types, question.at)
+        plan, made, caveats = disruption(session.state, question.instance_types, question.at)
         # Where a type is not known, the command's nodes still can be drained.
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.edit import AddNodes, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.questions.capacity.filling import Filling, Fit, Part
+from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
 from kwhatif.questions.capacity.growth import grow
 from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import edit_session
@@ -83,7 +83,7 @@ class _Filled:
     """One cluster, filled as the question asks."""
 
     def __init__(self, session: Session, question: CapacityQuestion) -> None:
-        self.filling = Filling(session, question.parts, question.applied, question.template_paths)
+        self.filling = CapacityCount(session, question.parts, question.applied, question.template_paths)
         self.fit = self.filling.fill(question.limit)
         self.decisions: list[Decision] = _stop(self.fit)
         self.preempting: PreemptingRow | None = None

@@ -1,4 +1,4 @@
-"""`Filling`: a cluster that is filled with pods until the next one does not fit.
+"""`CapacityCount`: a cluster that is filled with pods until the next one does not fit.
 
 The pods come in sets with a number of pods of each workload; within a set those of higher priority come first. Each
 is admitted and placed as in `judge`, and is on its node before the next one comes.
@@ -88,7 +88,7 @@ class _Next(NamedTuple):
     info: PodInfo
 
 
-class Filling:
+class CapacityCount:
     """A fork of the session's cluster that is filled with sets of pods; the session is not changed."""
 
     def __init__(

@@ -9,7 +9,7 @@ from kwhatif.autoscaler.actor import knows_no_groups
 from kwhatif.autoscaler.contract import NodeAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, ExpanderTied, PodsLeftByAutoscaler
-from kwhatif.questions.capacity.filling import Filling, Fit
+from kwhatif.questions.capacity.filling import CapacityCount, Fit
 from kwhatif.questions.judging.question import as_unschedulable
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import GrownRow
@@ -28,7 +28,7 @@ class Grown(NamedTuple):
     caveats: tuple[Caveat, ...]
 
 
-def grow(session: Session, filling: Filling, fit: Fit, limit: int) -> Grown:
+def grow(session: Session, filling: CapacityCount, fit: Fit, limit: int) -> Grown:
     """Go on where the next pod finds no node: all pods that are missing wait, and the autoscaler looks at them.
 
     A pod that could evict others waits like one that cannot: as everywhere here, counted is what fits beside all that
@@ -81,7 +81,7 @@ def grow(session: Session, filling: Filling, fit: Fit, limit: int) -> Grown:
     return Grown(row, fit, tuple(said))
 
 
-def _waiting(filling: Filling, limit: int) -> State:
+def _waiting(filling: CapacityCount, limit: int) -> State:
     """A fork of the cluster in which the pods that are missing wait for a node."""
     state = filling.state.fork()
     for pod in filling.ahead(limit):

@@ -15,7 +15,7 @@ from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.capacity.filling import Filling, Part
+from kwhatif.questions.capacity.filling import CapacityCount, Part
 from kwhatif.questions.capacity.gangs import members_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import owner_and_workload
@@ -52,7 +52,7 @@ def ask_headroom(
     caveats: dict[Caveat, None] = dict.fromkeys(session.caveats)
     for shape in found[:MOST_SHAPES]:
         names = _names(shape)
-        filling = Filling(session, _parts(names[0], shape, session), (), template_paths)
+        filling = CapacityCount(session, _parts(names[0], shape, session), (), template_paths)
         fit = filling.fill(limit)
         stop = [] if fit.stop is None else [fit.stop]
         rows.append(ShapeRow(running=len(shape.pods), workloads=names, fit=fit.row, gangs=len(shape.groups)))

@@ -21,7 +21,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import unstarted
@@ -82,11 +82,7 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
         counted: the workloads of it that are counted.
     """
     events = state.cluster.scheduling_events
-    ours = [
-        info
-        for info in state.pending.values()
-        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
-    ]
+    ours = [info for info in state.pending.values() if scheduler_of(info.pod) in session.profiles]
     by_name = any(each.restarted and _has_pending(each, state) for each in counted)
     unschedulable = (
         [] if by_name else list(unschedulable_pods(ours, session.profiles, session.state, state.cluster, applied))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kwhatif.edits.edit import ScaleToMax, SourcedEdit
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.workload import SCALABLE
-from kwhatif.questions.capacity.filling import Filling
+from kwhatif.questions.capacity.filling import CapacityCount
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
@@ -32,7 +32,7 @@ def at_peak(session: Session) -> Peak:
     """
     edit = ScaleToMax(text="scale hpa to max")
     scaled = edit_session(session, [SourcedEdit("--peak", edit)])
-    filling = Filling(scaled, ())
+    filling = CapacityCount(scaled, ())
     filling.end()
     said = {each.pod: each.message for each in filling.earlier}
     state = filling.state
@@ -43,7 +43,9 @@ def at_peak(session: Session) -> Peak:
     return Peak(scaled.at(state), row)
 
 
-def _workloads(before: Session, after: Session, filling: Filling, said: dict[str, str]) -> Iterator[PeakWorkloadRow]:
+def _workloads(
+    before: Session, after: Session, filling: CapacityCount, said: dict[str, str]
+) -> Iterator[PeakWorkloadRow]:
     differences = Differences(before.state, after.state)
     for kind in SCALABLE:
         for each in differences.of(kind):

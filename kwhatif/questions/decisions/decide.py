@@ -36,7 +36,7 @@ from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, Objections, attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource, Note, UntoleratedTaint
 from kwhatif.scheduler.framework.guard import unguarded
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Code, Status, Verdict
 from kwhatif.scheduler.pod_groups.result import GroupPreemption
@@ -163,7 +163,7 @@ def decide(profile: Profile, pod: PodInfo, state: State, *, described: int | Non
 
 def ignored(pod: Pod) -> Decision:
     """The decision about a pod that is not this scheduler's."""
-    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    name = scheduler_of(pod)
     return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 

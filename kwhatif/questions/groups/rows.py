@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
@@ -159,7 +159,7 @@ class GroupRows:
                 state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
         key, place = found.group.topology_key, found.placement
         some = frozenset(node.name for node in state.nodes if node.labels.get(key) == place) if place else None
-        profile = for_members(self._profiles[failed.pod.spec.scheduler_name or DEFAULT_SCHEDULER])
+        profile = for_members(self._profiles[scheduler_of(failed.pod)])
         verdicts = attempt(profile, failed, state, placement=some).cycle.verdicts
         by_reason: dict[str, list[tuple[int, str, Status]]] = {}
         for name, verdict in verdicts.items():
@@ -178,7 +178,7 @@ class GroupRows:
         sizes = {info.resources for info in members}
         if len(sizes) < 2 or len(members) > _MOST_REORDERED:
             return ()
-        profile = self._profiles[members[0].pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        profile = self._profiles[scheduler_of(members[0].pod)]
         state = without_nominations(self._world.state, members)
         for sign in (-1, 1):
             order = sorted(members, key=lambda info: tuple(sign * each for each in info.resources[:2]))
@@ -190,7 +190,7 @@ class GroupRows:
         """What keeps the first of its pods out of the queue that is kept out."""
         state = self._world.state
         for info in state.members_of(key_of(group)).values():
-            profile = self._profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            profile = profile_of(info.pod, self._profiles)
             gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)
             if gated is not None:
                 return gated.status.message

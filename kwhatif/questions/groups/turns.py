@@ -12,7 +12,7 @@ from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import held_back
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
 from kwhatif.simulation.instant import InstantEngine
@@ -101,7 +101,7 @@ class GroupTurns:
         )
 
     def _profile_of(self, info: PodInfo) -> Profile | None:
-        return self._profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        return profile_of(info.pod, self._profiles)
 
     def _gate_of(self, members: Iterable[PodInfo]) -> Verdict | None:
         """What keeps the first of them out of the queue that is kept out, and so all of them."""

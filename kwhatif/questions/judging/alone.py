@@ -31,7 +31,7 @@ from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
@@ -87,7 +87,7 @@ def _equals(workload: Planned, stuck: Decision) -> list[Decision]:
 def _tried(stuck: Decision, without: Sequence[str], state: State, profiles: Mapping[str, Profile]) -> Attempt | None:
     """The pod tried again as things are, without these; None where it is not there, or not this scheduler's."""
     info = state.pods.get(stuck.pod)
-    profile = None if info is None else profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = None if info is None else profile_of(info.pod, profiles)
     if info is None or profile is None or info.pod.spec.node_name:
         return None
     fork = state.fork()
@@ -252,7 +252,7 @@ class Alone:
 
     def _decide(self, candidate: NewPod, state: State) -> Decision:
         pod = PodInfo(candidate.pod)
-        profile = self._profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = profile_of(pod.pod, self._profiles)
         if profile is None:
             return ignored(pod.pod)
         decision, result = decide(profile, pod, state, described=self._described)

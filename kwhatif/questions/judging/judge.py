@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -29,9 +30,9 @@ from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.groups.gates import is_about_groups, with_groups
 from kwhatif.questions.judging.alone import Alone, fits_later, largest, rivals
-from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.judging.run import InstantRun, Played
 from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings, not_asked, warnings_of
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
@@ -85,10 +86,23 @@ def _specs(applied: Sequence[Applied]) -> Iterator[PodSpec]:
             yield template.spec
 
 
-#: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
-_MOST_EVICTING = 50_000
 #: Fewer pods that evict do not meet each other's evictions.
 _BURST = 2
+#: What follows evictions is played while their number, times that of the nodes, is at most this: it takes seconds then.
+_MOST_EVICTING = 50_000
+
+#: `settled`: until nothing happens any more. `instant`: each pod is tried once.
+Mode = Literal["settled", "instant"]
+
+
+def mode_of(planned: Sequence[Planned], cluster: Cluster) -> Mode:
+    """How it is played what these objects make: with time, where pods are replaced step by step, or placed in groups.
+
+    Args:
+        planned: the objects.
+        cluster: with everything else that is applied.
+    """
+    return "settled" if any(each.plan.rolls for each in planned) or is_about_groups(cluster) else "instant"
 
 
 #: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
@@ -232,67 +246,67 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
-        if any(each.plan.rolls for each in planned) or is_about_groups(self._cluster):
-            return self._simulated(planned, before)
-        plan = [each.copy() for each in planned]
-        caveats = dict(self._caveats)
-        try:
-            found, evicting = self._at_one_moment(planned, before.fork())
-        except LivelockError:  # the simulation shows which of them never settle
-            self._caveats = dict(caveats)
-            return self._simulated(plan, before)
-        if self._goes_on and (self._nodes_come(found) or fits_later(planned, self.end, self._session.profiles)):
-            self._caveats = dict(caveats)
-            return self._simulated(plan, before)
-        self._note_rivals(planned)
-        if evicting >= _BURST and self._reacts:
-            if evicting * len(before.nodes) > _MOST_EVICTING:
-                self._caveats[EvictionsAtOnce(count=evicting)] = None
-            else:
-                self._reacted = self._simulated(plan, before)[0]
-        return found
+        again, question = [each.copy() for each in planned], self._question
+        played = self._instant(planned, before.fork()) if mode_of(planned, self._cluster) == "instant" else None
+        if played is None or (question.goes_on and self._is_retried(played)):
+            played = self._settled(again, before)
+        judged = self._noted(played)
+        if played.evicting >= _BURST and question.reacts and question.goes_on:
+            self._reacted = self._once_all_react(again, before, played.evicting)
+        return judged, played.others, played.earlier
+
+    def _is_retried(self, played: Played) -> bool:
+        """Whether a pod that has found no node may find one later: a new one, or as others have theirs."""
+        decisions = (
+            *(each for row in played.planned for each in row.decisions.values()),
+            *played.others,
+            *played.earlier,
+        )
+        is_stuck = any(each is not None and each.outcome == "Unschedulable" for each in decisions)
+        grows = is_stuck and self._session.scaling is not None
+        return grows or fits_later(played.planned, played.world.state, self._session.profiles)
+
+    def _once_all_react(self, planned: Sequence[Planned], state: State, evicting: int) -> list[JudgedWorkload]:
+        """What becomes of the pods once all have reacted to evictions; a caveat, where that takes too long."""
+        if evicting * len(state.nodes) <= _MOST_EVICTING:
+            return self._noted(self._settled(planned, state))
+        self._caveats[EvictionsAtOnce(count=evicting)] = None
+        return []
+
+    def _noted(self, played: Played) -> list[JudgedWorkload]:
+        """What a run says goes into the answer."""
+        self._caveats.update(dict.fromkeys(played.caveats))
+        self._assumed.update(dict.fromkeys(played.assumed))
+        self.end, self._groups, self._growth = played.world.state, played.groups, played.growth
+        judged = list(map(self._judged, played.planned))
+        if self._question.goes_on:
+            known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]
+            found = largest([*known, *rivals(played.planned, self.end, self._session.profiles)])
+            self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
+        return judged
 
     def _note_more(self) -> None:
         if self._session.tried is not None:
             self._session.tried.note_more()
 
-    def _nodes_come(self, found: _Found) -> bool:
-        """Whether an autoscaler may add nodes for pods that find no room."""
-        judged, others, earlier = found
-        decisions = (*(each for row in judged for each in row.decisions), *others, *earlier)
-        return self._session.scaling is not None and any(each.outcome == "Unschedulable" for each in decisions)
-
-    @property
-    def _goes_on(self) -> bool:
-        """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
-        question = self._question
-        return question.rollout == "end" and not any(each.restarted for each in question.applied)
-
-    @property
-    def _reacts(self) -> bool:
-        return self._question.reacts and self._goes_on
-
-    def _note_rivals(self, planned: Sequence[Planned]) -> None:
-        if self._goes_on:
-            known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]
-            found = largest([*known, *rivals(planned, self.end, self._session.profiles)])
-            self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
-
-    def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
-        """With simulated time: rollouts continue to their end, with all reactions."""
+    def _settled(self, planned: Sequence[Planned], state: State) -> Played:
+        """With time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         self._note_more()
         pending = self._pending(planned, state)
-        unschedulable = self._unschedulable(pending, planned)
-        simulated = SettledRun(self._session, state, planned, self._explain, unschedulable)
-        earlier = simulated.play(pending.asked)
-        self._caveats.update(dict.fromkeys(simulated.caveats))
-        self.end = simulated.state
-        self._growth = simulated.world
-        self._groups = simulated.groups
-        self._note_rivals(planned)
-        return list(map(self._judged, planned)), list(simulated.others), earlier
+        asleep = self._asleep(pending, planned)
+        return SettledRun(self._session, state, planned, pending, self._explain, asleep).play()
+
+    def _instant(self, planned: Sequence[Planned], state: State) -> Played | None:
+        """Each pod on its node before the next one's turn; None: controllers never settle, which time may show."""
+        pending = self._pending(planned, state)
+        asleep = () if self._question.pending is not None else self._asleep(pending, planned)
+        run = InstantRun(self._session, state, planned, pending, self._explain, self._question.rollout, asleep)
+        try:
+            return run.play()
+        except LivelockError:
+            return None
 
     def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
         wanted = {info.key for info in self._asked_pending()}
@@ -303,17 +317,6 @@ class _Judging:
         question = self._question
         explain_all = partial(_explain_all, partial(decision_of, described=question.described))
         return question.explain or (explain_all if question.full else _explain_few)
-
-    def _at_one_moment(self, planned: Sequence[Planned], state: State) -> tuple[_Found, int]:
-        """Each pod on its node before the next one's turn; and how many pods evict others."""
-        pending = self._pending(planned, state)
-        moment = InstantRun(self._session, state, planned, self._explain, self._question.rollout)
-        unschedulable = () if self._question.pending is not None else self._unschedulable(pending, planned)
-        moment.play(pending, unschedulable)
-        self._caveats.update(dict.fromkeys(moment.caveats))
-        self._assumed = dict.fromkeys(moment.assumed)
-        self.end = moment.state
-        return (list(map(self._judged, planned)), moment.others, moment.earlier), moment.evicting
 
     def _is_made_of_another(self, applied: Applied) -> bool:
         """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
@@ -330,7 +333,7 @@ class _Judging:
             return _refused(applied, applied.object, update.denied.message, self._cluster)
         return Planned(applied, applied.object, update, update.removed)
 
-    def _unschedulable(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
+    def _asleep(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
         if self._session.scaling is not None:  # new nodes wake all of them
             return frozenset()
         keys = pending.unschedulable(self._question.applied)

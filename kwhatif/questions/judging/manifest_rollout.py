@@ -7,26 +7,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.controllers.contract import DeletePod, Update
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.daemon_set import nodes_of
 from kwhatif.controllers.progress import progress_of
 from kwhatif.controllers.stateful_set import moves_of
 from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
-from kwhatif.questions.judging.planned import HOLDS_UP, Planned, waiting_for
+from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Planned, waiting_for
 from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.manifests.writes import USER, apply_workload, remove_workloads, replace_pod, run_once
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, RolloutRow
-from kwhatif.simulation.pods import unbound
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.world import World
-from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.replicas import free_names
@@ -36,8 +32,11 @@ from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordi
 class ManifestRollout:
     """What has become of one object's pods so far."""
 
-    def __init__(self, planned: Planned) -> None:
+    def __init__(self, planned: Planned, number: int) -> None:
         self.planned = planned
+        self.asked = Asked(planned.explained, planned)
+        #: Its place among all objects.
+        self.number = number
         self._object: Any = planned.object
         #: The pods that it is sure to get, where it does not roll.
         self.expected = planned.plan.added.pods
@@ -47,8 +46,6 @@ class ManifestRollout:
         self.moments: set[float] = set()
         #: The first pod that the API server has refused since it has last admitted one.
         self.refused: tuple[Pod, str] | None = None
-        #: By key, how admission has changed the pod.
-        self._changes: dict[str, tuple[ChangeRow, ...]] = {}
 
     def roots(self) -> Iterator[str]:
         """Under which names its pods are."""
@@ -57,27 +54,6 @@ class ManifestRollout:
         if isinstance(obj, CronJob):
             yield f"Job {key_of(run_of(obj))}"
         yield from (f"Pod {key_of(pod)}" for pod in self.expected if isinstance(obj, Pod))
-
-    # --- applying ------------------------------------------------------------------------------------
-
-    def apply(self, before: Cluster, world: World) -> None:
-        """Apply the object; `before`: the cluster in which nothing is applied."""
-        planned, obj = self.planned, self._object
-        if planned.update == "unchanged" or planned.is_refused:
-            return
-        if isinstance(obj, CustomResource):
-            remove_workloads(obj, world)
-            for pod in planned.removed:
-                world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
-        if planned.plan.pod is not None:
-            world.write(Update(planned.plan.pod), USER, None)
-        elif isinstance(obj, Pod | CustomResource):
-            for pod in self.expected:
-                replace_pod(unbound(pod), world, stored=planned.applied.stored)
-        else:
-            apply_workload(applied_object(obj, before), world)
-            if isinstance(obj, CronJob):
-                run_once(obj, world)
 
     # --- the end -------------------------------------------------------------------------------------
 
@@ -169,14 +145,10 @@ class ManifestRollout:
         """The API server takes one of its pods, or not; a controller that creates one has got over a refusal."""
         is_retried = not isinstance(self._object, Pod | CustomResource)
         if isinstance(outcome, Admitted):
-            self._changes[key_of(outcome.object)] = outcome.changes
+            self.planned.changes[key_of(outcome.object)] = outcome.changes
             self.refused = None if is_retried else self.refused
         elif is_retried or self.refused is None:
             self.refused = pod, outcome.message
-
-    def decide(self, decision: Decision) -> None:
-        """This is what becomes of one of the pods that were made."""
-        self.planned.decide(replace(decision, changes=self._changes.get(decision.pod, ())))
 
     def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, str] | None:
         """The pod, if it is not made since the API server refuses a claim of its own."""

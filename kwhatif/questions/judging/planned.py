@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.placing.described import Explained
 from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.rows import decision_about, owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate
@@ -44,8 +46,9 @@ class Planned(msgspec.Struct):
     rollout: RolloutRow | None = None
     #: Whether the API server does not take the object itself.
     is_refused: bool = False
-    #: Outcomes that a decision explains already: the first pod of each says it for all its like.
-    explained: list[Outcome] = []
+    explained: Explained = msgspec.field(default_factory=Explained)
+    #: By key, how admission has changed a pod.
+    changes: dict[str, tuple[ChangeRow, ...]] = {}
 
     @property
     def update(self) -> UpdateKind:
@@ -60,11 +63,16 @@ class Planned(msgspec.Struct):
 
     def copy(self) -> Planned:
         """A plan like this one, of whose pods nothing has become yet."""
-        return replace(self, decisions=self.decisions.copy(), explained=[])
+        return replace(self, decisions=self.decisions.copy(), explained=Explained(), changes={})
 
     def decide(self, decision: Decision) -> None:
         """This is what becomes of one of the pods."""
-        self.decisions[decision.pod] = replace(decision, source=self.applied.source, runs_on=self.applied.runs_on)
+        self.decisions[decision.pod] = replace(
+            decision,
+            source=self.applied.source,
+            runs_on=self.applied.runs_on,
+            changes=() if decision.outcome == "Denied" else self.changes.get(decision.pod, ()),
+        )
         if self.held_up is None and decision.outcome in HOLDS_UP:
             self.held_up = decision
 
@@ -72,8 +80,7 @@ class Planned(msgspec.Struct):
 class Asked(msgspec.Struct):
     """A pending pod whose fate is asked for."""
 
-    #: The outcomes that are explained of its like.
-    explained: list[Outcome]
+    explained: Explained
     #: The object that it counts with; None: it is asked for by itself.
     planned: Planned | None = None
 
@@ -121,13 +128,13 @@ class PendingPods:
         self.asked: Mapping[str, Asked] = dict(self._asked(wanted, full=full))
 
     def _asked(self, wanted: Collection[str], *, full: bool) -> Iterator[tuple[str, Asked]]:
-        by_owner: dict[str, list[Outcome]] = {}
+        by_owner: dict[str, Explained] = {}
         for info in self.in_order:
             workload = self.workloads.get(info.key)
             if workload is not None and (full or workload.applied.restarted or workload.plan.pod is not None):
                 yield info.key, Asked(workload.explained, workload)
             elif info.key in wanted:
-                yield info.key, Asked(by_owner.setdefault(owner_of(info.pod) or info.key, []))
+                yield info.key, Asked(by_owner.setdefault(owner_of(info.pod) or info.key, Explained()))
 
     def holding_up(self, key: str) -> Planned | None:
         """The ordered StatefulSet that changes, and gets no further before this pod of its own runs."""
@@ -152,7 +159,7 @@ class PendingPods:
 
     def is_ours(self, info: PodInfo) -> bool:
         """Whether one of the cluster's schedulers that are known places it."""
-        return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
+        return scheduler_of(info.pod) in self._session.profiles
 
 
 def _workloads_of(planned: Sequence[Planned], state: State) -> Mapping[str, Planned]:

@@ -63,6 +63,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     #: How old what was read may be, in seconds; None: an hour.
     max_age: int | None = None
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
+        return self.rollout == "end" and not any(each.restarted for each in self.applied)
+
 
 class Answer(msgspec.Struct, kw_only=True):
     """What becomes of all of it."""

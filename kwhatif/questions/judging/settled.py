@@ -12,10 +12,8 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.matching.groups import group_of, has_groups
-from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
@@ -24,14 +22,14 @@ from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.rows import group_rows
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, Planned
+from kwhatif.questions.judging.planned import Asked, PendingPods, Planned
+from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
 from kwhatif.questions.manifests.writes import prepare
-from kwhatif.questions.placing.described import Described, Explain
+from kwhatif.questions.placing.described import Described, Explain, Explained
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
-from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow, VictimRow
-from kwhatif.report.pod_groups import PodGroupsRow
+from kwhatif.report.decision import Decision, PreEnqueueRow, VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile
@@ -56,8 +54,8 @@ class Attempts(Described):
         self._placed: dict[str, Decision] = {}
         self._evicted: dict[str, list[Decision]] = {}
 
-    def keep(self, result: ScheduleResult, explained: list[Outcome] | None) -> None:
-        """A pod was tried; `explained`: None where it is not asked for."""
+    def decide(self, result: ScheduleResult, explained: Explained | None) -> None:
+        """See `Described`: only what becomes of the pod in the end is final."""
         self.note(result)
         if explained is not None:
             self._keep(result, explained)
@@ -67,7 +65,7 @@ class Attempts(Described):
                 self._earlier[result.pod.key] = result.settled
         self.uncounted.add(result.victims)
 
-    def _keep(self, result: ScheduleResult, explained: list[Outcome]) -> None:
+    def _keep(self, result: ScheduleResult, explained: Explained) -> None:
         uid = result.pod.uid
         if result.outcome == "Placed":
             is_member = bool(group_of(result.pod.pod)) and has_groups(self._world.state.cluster)
@@ -83,7 +81,7 @@ class Attempts(Described):
         """Whether the pod has evicted others."""
         return uid in self._evicted
 
-    def fate(self, explained: list[Outcome], uid: str, key: str) -> Decision | None:
+    def fate(self, explained: Explained, uid: str, key: str) -> Decision | None:
         """The decision about the pod; None: it has gone without evicting others."""
         pod = self._world.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None:
@@ -121,12 +119,12 @@ class Attempts(Described):
                 found[first.uid] = [about(preemption=row) for row in rows]
         return found
 
-    def _pending(self, explained: list[Outcome], info: PodInfo) -> Decision:
+    def _pending(self, explained: Explained, info: PodInfo) -> Decision:
         """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""
         message = self._engine.scheduler.messages.get(info.uid)
         if group_of(info.pod) and has_groups(self._world.state.cluster):
             return self._of_group(info, message)
-        if message is not None and "Unschedulable" in explained:
+        if message is not None and "Unschedulable" in explained.outcomes:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         whole = self.attempt(info)
         self.caveats.update(dict.fromkeys(caveats_of(whole)))
@@ -159,17 +157,17 @@ def _with_victims(decision: Decision, keep: Callable[[VictimRow], bool], *others
 
 #: Rollouts of big sets take hours, which go by at once here.
 _PARAMETERS = Parameters(horizon=30 * 24 * 3600.0)
-_ROLLED: Sequence[str] = ("ScaledDown", "RolledOut", "Deleted", "Completed")
 
 
-class SettledRun:
-    """One question, played forward."""
+class SettledRun(ManifestRun):
+    """Everything goes on until nothing happens any more: what became of a pod is known then."""
 
     def __init__(
         self,
         session: Session,
         state: State,
         planned: Sequence[Planned],
+        pending: PendingPods,
         explain: Explain,
         unschedulable: Collection[str],
     ) -> None:
@@ -179,12 +177,10 @@ class SettledRun:
             session: the cluster, before anything is applied.
             state: a fork of it, in which everything is applied but pods and what makes them.
             planned: these, in the order in which they are applied.
+            pending: the pods that are pending already.
             explain: which decisions say why, and how.
             unschedulable: keys of pending pods that are not tried.
         """
-        self._session = session
-        self._manifests = [ManifestRollout(each) for each in planned]
-        self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, lambda obj: state.apply(Upsert(obj)))
         clock = Clock(start_of(state.cluster))
@@ -199,12 +195,8 @@ class SettledRun:
             scored=True,
         )
         self._engine.scheduler.begin()
-        self._world = self._engine.world
         self._attempts = Attempts(self._engine, session.profiles, explain)
-        #: The pending pods that are asked for, by key.
-        self._asked: Mapping[str, Asked] = {}
-        self._world.watchers.append(self._observe)
-        self._world.admission_watcher = self._admitted
+        super().__init__(session, planned, pending, self._engine.world, self._engine.reactions, self._attempts)
         self._engine.scheduler.watcher = self._tried
         if is_about_groups(state.cluster):
             self._go_as_recorded()
@@ -228,59 +220,31 @@ class SettledRun:
         # beside them do so, too, as one loop places both.
         scheduler.attempts.ties_by_heap = True
 
-    def play(self, asked: Mapping[str, Asked]) -> list[Decision]:
-        """Apply everything, and go on until nothing happens any more.
-
-        Args:
-            asked: pending pods that count with their workloads.
-
-        Returns:
-            What became of the other pods that were pending already, and were tried.
-        """
-        self._asked = asked
+    def _apply(self) -> None:
         engine = self._engine
         for autoscaler in self._session.autoscalers():  # pods that wait already
             engine.reactions.sync_soon(autoscaler.name, "")
-        engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
+        applied = [each for each in self._planned if not each.is_refused]
+        engine.perform(*(lambda _, each=each: self._write(each, None) for each in applied))
         engine.settle()
         while foreign := self._foreign():
             engine.perform(partial(_run, foreign))
             engine.settle()
-        for manifest in self._manifests:
-            if not manifest.planned.is_refused:
-                self._finish(manifest)
-        return list(self._attempts.earlier())
 
-    @property
-    def state(self) -> State:
-        """The cluster as it is now."""
-        return self._world.state
-
-    @property
-    def groups(self) -> PodGroupsRow | None:
-        """What becomes of groups of pods, where there are any."""
-        return group_rows(self._engine)
-
-    @property
-    def world(self) -> World:
-        """The simulated cluster."""
-        return self._world
-
-    @property
-    def others(self) -> Iterator[Decision]:
-        """What became of the pending pods that are asked for by themselves."""
-        for key, asking in self._asked.items():
-            info = self._world.state.pods.get(key)
-            if asking.planned is None and info is not None:
-                decision = self._attempts.fate(asking.explained, info.uid, key)
-                if decision is not None:
-                    yield decision
-
-    @property
-    def caveats(self) -> Iterator[Caveat]:
-        """What the simulation leaves out, once it has come to its end."""
-        yield from self._attempts.caveats
-        yield from caveats_of_verdict(self._engine, self._session.cluster)
+    def _played(self) -> Played:
+        for key, asked in self._pending.asked.items():
+            if asked.planned is None:
+                self._decide_in_the_end(asked, key)
+        caveats = (*self._attempts.caveats, *caveats_of_verdict(self._engine, self._session.cluster))
+        return Played(
+            planned=self._planned,
+            others=self._others,
+            earlier=list(self._attempts.earlier()),
+            caveats=caveats,
+            world=self._world,
+            groups=group_rows(self._engine),
+            growth=self._world,
+        )
 
     def _foreign(self) -> list[Pod]:
         """Pods of the manifests that another scheduler places: they are taken to run."""
@@ -297,63 +261,40 @@ class SettledRun:
 
     # --- watching ------------------------------------------------------------------------------------
 
-    def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
-        return self._by_root.get(f"Pod {key_of(pod)}") or self._by_root.get(self._engine.tally.root(pod))
-
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
-        del event
+        super()._observe(before, after, event)
         if isinstance(after, PodDisruptionBudget):
             self._attempts.uncounted.over(key_of(after))
-        pod = after or before
-        if not isinstance(pod, Pod):
-            return
-        if isinstance(before, Pod) and isinstance(after, Pod) and not begins_to_go(before, after):
-            return
-        manifest = self._manifest_of(pod)
-        if manifest is None:
-            return
-        if before is None:
-            manifest.made[pod.metadata.uid] = key_of(pod)
-            manifest.moments.add(self._world.now)
-        elif (gone := self._world.history.gone.get(pod.metadata.uid or key_of(pod))) and gone.how in _ROLLED:
-            manifest.moments.add(gone.at)
+        if isinstance(before, Pod) and (not isinstance(after, Pod) or begins_to_go(before, after)):
+            gone = self._world.history.gone.get(before.metadata.uid or key_of(before))
+            manifest = None if gone is None or gone.how not in ROLLED else self._manifest_of(before)
+            if manifest is not None and gone is not None:
+                manifest.moments.add(gone.at)
 
-    def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
-        manifest = self._manifest_of(pod)
-        if manifest is not None:
-            manifest.admitted(pod, outcome)
-
-    def _tried(self, result: ScheduleResult) -> None:
-        pod = result.pod
-        manifest = self._manifest_of(pod.pod)
-        is_made = manifest is not None and pod.uid in manifest.made
-        if manifest is not None and is_made:
-            self._attempts.keep(result, manifest.planned.explained)
-        else:
-            asked = self._asked.get(pod.key)
-            self._attempts.keep(result, None if asked is None else asked.explained)
+    def _appears(self, pod: Pod, manifest: ManifestRollout) -> None:
+        super()._appears(pod, manifest)
+        manifest.moments.add(self._world.now)
 
     # --- the end -------------------------------------------------------------------------------------
 
     def _finish(self, manifest: ManifestRollout) -> None:
-        planned, world = manifest.planned, self._world
+        planned = manifest.planned
         for uid, key in self._counted(manifest):
             decision = self._attempts.fate(planned.explained, uid, key)
             if decision is not None:
-                manifest.decide(decision)
-        if planned.update != "unchanged":
-            for decision in manifest.missing(world, self._engine.reactions):
                 planned.decide(decision)
-        planned.removed = tuple(self._removed(manifest))
-        for key, asking in self._asked.items():
-            info = world.state.pods.get(key)
-            if asking.planned is not planned or info is None:
-                continue
-            decision = self._attempts.fate(planned.explained, info.uid, key)
-            if decision is not None:
-                planned.decide(decision)
+        super()._finish(manifest)
+        for key, asked in self._pending.asked.items():
+            if asked.planned is planned:
+                self._decide_in_the_end(asked, key)
         if planned.plan.rolls:
-            planned.rollout = manifest.rollout(world)
+            planned.rollout = manifest.rollout(self._world)
+
+    def _decide_in_the_end(self, asked: Asked, key: str) -> None:
+        info = self._world.state.pods.get(key)
+        decision = None if info is None else self._attempts.fate(asked.explained, info.uid, key)
+        if decision is not None:
+            self._decide(asked, decision)
 
     def _counted(self, manifest: ManifestRollout) -> list[tuple[str, str]]:
         """The pods that were made and are there still, or have evicted others: what comes for evicted ones is none."""
@@ -366,14 +307,6 @@ class SettledRun:
 
         found = [(uid, key) for uid, key in manifest.made.items() if counts(uid, key)]
         return found[: manifest.most]
-
-    def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
-        """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
-        pods = self._session.state.pods
-        for gone in self._world.history.gone.values():
-            owner = self._by_root.get(f"Pod {gone.pod}") or self._by_root.get(gone.owner or "")
-            if gone.initial and gone.how in _ROLLED and owner is manifest and gone.pod in pods:
-                yield pods[gone.pod].pod
 
 
 def _run(pods: Sequence[Pod], world: World) -> None:

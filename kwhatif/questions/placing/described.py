@@ -19,7 +19,7 @@ from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption, Victim, counted
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete, Upsert
@@ -30,7 +30,7 @@ from kwhatif.state.state import State
 def took_room(
     asked: ScheduleResult, before: Sequence[ScheduleResult], profile: Profile, state: State
 ) -> tuple[str, ...]:
-    """Which of the pods before it are why a pod does not fit, by key: without them it would fare better.
+    """The pods without which the pod would fare better, by key; none if it would not.
 
     Args:
         asked: of a pod that evicts others, or stays pending.
@@ -117,6 +117,13 @@ class UncountedEvictions:
         return replace(chosen, budgets=rows, victims=tuple(victims))
 
 
+class Explained:
+    """The outcomes that one of several equal pods has explained for all of them."""
+
+    def __init__(self) -> None:
+        self.outcomes: set[Outcome] = set()
+
+
 class Described:
     """Results of a scheduler as decisions, each described before anything changes."""
 
@@ -130,6 +137,10 @@ class Described:
         self._earlier: dict[str, ScheduleResult] = {}
         self.uncounted = UncountedEvictions()
 
+    def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision | None:
+        """The decision about a tried pod, if it is final; `explained`: None if it is not asked for."""
+        raise NotImplementedError
+
     def note(self, result: ScheduleResult) -> None:
         """Record the caveats of the result."""
         if result.whole is not None:
@@ -139,21 +150,20 @@ class Described:
 
     def profile_of(self, pod: Pod) -> Profile | None:
         """None: another scheduler places it."""
-        return self._profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        return profile_of(pod, self._profiles)
 
     def described(
-        self, explained: list[Outcome], result: ScheduleResult, whole: Callable[[], Attempt] | None = None
+        self, explained: Explained, result: ScheduleResult, whole: Callable[[], Attempt] | None = None
     ) -> Decision:
-        """The decision, explained if needed.
+        """The decision, explained if needed: that is noted.
 
         Args:
-            explained: the outcomes that are explained of its like.
+            explained: what pods like it have explained already.
             result: about the pod.
             whole: the whole attempt, on a state without the pod; None: there is none yet.
         """
-        describe = self._explain(result, explained)
-        if result.outcome not in explained:
-            explained.append(result.outcome)
+        describe = self._explain(result, explained.outcomes)
+        explained.outcomes.add(result.outcome)
         if describe is None:
             return in_short(result)
         found = self._with_others(result, describe, self.attempt(result.pod) if whole is None else whole())
@@ -193,8 +203,6 @@ class AtOnce(Described):
         self._counts_budgets = counts_budgets
         #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
         self.earlier: list[Decision] = []
-        #: The number of pods that have evicted others.
-        self.evicting = 0
 
     def note(self, result: ScheduleResult) -> None:
         """Record the caveats of the result, and of the node where it is to run."""
@@ -202,19 +210,17 @@ class AtOnce(Described):
         if result.outcome == "Placed" and result.node is not None:
             self._look_at_taints(result.pod, result.node)
 
-    def decide(self, result: ScheduleResult, explained: list[Outcome] | None) -> Decision:
-        """The decision about a tried pod; `explained`: None if it is not asked for."""
+    def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision:
+        """See `Described`: what comes of a pod's only attempt is final."""
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)
         decision = (
             in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
         )
-        if result.victims:
-            self.evicting += 1
-            if not self._counts_budgets:
-                decision = self.uncounted.as_left(decision)
-                self.uncounted.add(result.victims)
+        if result.victims and not self._counts_budgets:
+            decision = self.uncounted.as_left(decision)
+            self.uncounted.add(result.victims)
         if explained is None:
             self._earlier[result.pod.key] = result.settled
             self.earlier.append(decision)

@@ -14,7 +14,7 @@ from kwhatif.questions.manifests.applied import Applied
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.events import cluster_events
 from kwhatif.scheduler.framework.hints import QUEUE, registrations
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.queue.hinting import Occurrence, QueueingHints
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo
@@ -65,7 +65,7 @@ def unschedulable_pods(
     for info in pods:
         if not was_tried(info.pod):
             continue
-        profile = profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        profile = profiles[scheduler_of(info.pod)]
         names = {entry.plugin for entry in by_name[profile.scheduler_name]}
         rejectors = may_have_rejected(profile, info, before, names)
         queued = QueuedPodInfo(info, 0, unschedulable_plugins=rejectors)

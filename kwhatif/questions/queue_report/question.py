@@ -25,7 +25,7 @@ from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueFate, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.hints import registrations
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import NO_NODES
 from kwhatif.scheduler.queue.backoff_queue import align_to_window, backoff_end
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
@@ -82,7 +82,7 @@ class _Answering:
             return PendingPod(info, frozenset(tried.rejectors))
         if self._states[info.key] != "Unschedulable":
             return PendingPod(info, None)
-        profile = self._session.profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        profile = self._session.profiles[scheduler_of(info.pod)]
         names = {entry.plugin for entry in registrations(profile)}
         may = may_have_rejected(profile, info, self._before.state, names)
         return PendingPod(info, frozenset(tried.rejectors or may))
@@ -124,7 +124,7 @@ class _Answering:
         if info.key not in self._session.cluster.all(Pod):
             self._decisions[info.key] = next(each.decision for each in self._tried if each.info.key == info.key)
             return AfterEditsRow(fate="Gone", outcome="Ignored", message="the edits delete it")
-        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._session.profiles:
+        if scheduler_of(info.pod) not in self._session.profiles:
             self._decisions[info.key] = ignored(info.pod)
             return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
         result, decision = self._at_end(info)
@@ -192,7 +192,7 @@ def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
     attempt on, with the defaults, it is 10 s.
     """
     seen = session.cluster.scheduling_events.get(info.key)
-    profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = profile_of(info.pod, session.profiles)
     now = session.taken_at or session.cluster.taken_at
     if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
         return Backoff()
@@ -253,7 +253,7 @@ def _rows(shown: Sequence[Tried], everybody: Sequence[Tried], states: Mapping[st
 
 def _state(tried: Tried, session: Session, backoff: Backoff) -> QueueState:
     pod = tried.info.pod
-    if (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in session.profiles:
+    if scheduler_of(pod) not in session.profiles:
         return "OtherScheduler"
     if tried.decision.outcome == "Gated":
         return "Gated"

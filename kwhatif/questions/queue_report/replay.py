@@ -20,14 +20,14 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order
-from kwhatif.questions.placing.described import AtOnce, Explain, in_the_way, without
+from kwhatif.questions.placing.described import AtOnce, Explain, Explained, in_the_way, without
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.result import AttemptOutcome
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.hints import QUEUE
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
@@ -178,7 +178,7 @@ class Replay:
 
     def _try(self, info: QueuedPodInfo) -> None:
         result = self._engine.attempt(info.pod_info)
-        decision = self._described.decide(result, [])
+        decision = self._described.decide(result, Explained())
         self._engine.carry_out(info.pod_info, result)
         victims = [victim.pod for victim in result.victims]
         self._note_turn(result.settled, decision, victims)
@@ -280,7 +280,7 @@ class Replay:
         yield from (each.node for each in found.placed if each.node is not None) if found.is_placed else ()
 
     def _profile_of(self, info: PodInfo) -> Profile:
-        return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        return self._profiles[scheduler_of(info.pod)]
 
 
 def _differences(before: Cluster, after: Cluster) -> Iterator[tuple[KubernetesObject | None, KubernetesObject | None]]:

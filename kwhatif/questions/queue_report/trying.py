@@ -14,7 +14,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.turns import GroupTurns
-from kwhatif.questions.placing.described import AtOnce, Describe
+from kwhatif.questions.placing.described import AtOnce, Describe, Explained
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
@@ -103,7 +103,7 @@ class Trying:
         explain = self._is_explained(info)
         self._wake_ups.clear()
         result = self._engine.attempt(info)
-        decision, kind = self._described.decide(result, []), kind_of(result)
+        decision, kind = self._described.decide(result, Explained()), kind_of(result)
         self._engine.carry_out(info, result)
         if asked:
             self._explained[kind] = self._wake_ups[0] if self._wake_ups else self._explained.get(kind, ())

@@ -36,7 +36,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import held_back
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.release import Release
 from kwhatif.state.change import Nominate, Upsert
 from kwhatif.state.node_info import NodeInfo
@@ -104,7 +104,7 @@ def keep_queued(state: State, profiles: Mapping[str, Profile]) -> None:
 
 def _is_queued(pod: PodInfo, state: State, profiles: Mapping[str, Profile]) -> bool:
     """Whether this scheduler is responsible for the pod, and up to 1.36: nothing holds it back."""
-    profile = profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    profile = profile_of(pod.pod, profiles)
     if profile is None or state.cluster.nominates_gated:
         return profile is not None
     return held_back(profile, pod, state) is None

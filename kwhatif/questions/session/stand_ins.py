@@ -64,6 +64,7 @@ def _custom(obj: Any) -> str:
 
 def own_name(obj: Any) -> str:
     """The name of the custom resource, and which of its parts it is: `RayCluster ml/ray (cpu)`."""
-    of, name = obj.metadata.stands_for, obj.metadata.name
+    of = obj.metadata.stands_for
+    name = obj.metadata.name.removeprefix(f"{of.kind.lower()}-")  # `prometheus-k8s-shard-1`
     part = name.removeprefix(f"{of.name}-")
     return _custom(obj) if part in (name, of.kind.lower()) else f"{_custom(obj)} ({part})"

@@ -31,7 +31,7 @@ from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.threats import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
@@ -117,7 +117,7 @@ class Arrivals:
                 self.caveats[found] = None
                 continue
             pod = found.candidate.pod
-            profile = self._session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            profile = profile_of(pod, self._session.profiles)
             if found.candidate.refusal or profile is None:
                 continue
             self.templates_asked += 1

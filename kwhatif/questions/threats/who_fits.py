@@ -21,7 +21,7 @@ from kwhatif.report import Report
 from kwhatif.report.threats import TakerRow, WhoFitsRow
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.state.change import Delete
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -57,7 +57,7 @@ def _free(node: NodeInfo) -> dict[str, int]:
 def _pending(session: Session, node: NodeInfo, choice: PodChoice) -> Iterator[TakerRow]:
     state = session.state
     for info in in_queue_order(state.pending.values(), session.cluster.scheduling_events):
-        profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = profile_of(info.pod, session.profiles)
         if profile is None or not choice.matches(info.pod):
             continue
         alone = state.fork()
@@ -71,7 +71,7 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
             caveats[found] = None
             continue
         pod = found.candidate.pod
-        profile = session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        profile = profile_of(pod, session.profiles)
         if profile is None or not choice.matches(pod):
             continue
         info = PodInfo(pod)

@@ -35,7 +35,7 @@ from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.node_results import NodeResultCache
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes
 from kwhatif.scheduler.release.changes import ReleaseChange, changes
@@ -300,7 +300,7 @@ class _Upgrade:
             trial = new_pods.fork()
             candidate = trial.create(group, stored=isinstance(obj, Pod))
             self._caveats |= dict.fromkeys(trial.caveats)
-            profile = session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            profile = profile_of(candidate.pod, session.profiles)
             yield candidate, profile, trial.world.state
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:

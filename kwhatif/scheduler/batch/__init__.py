@@ -13,7 +13,8 @@ signature, and updates it for the next pod with the signature. The parts are val
     FeasibleNodes    by group: nodes of one group have equal scores, except those that depend only on the node
     EvictionCandidates
                      by class of nodes that CLUSTER filters treat the same; per class the verdicts for each of the
-                     last few states of these filters (`Incremental.class_state`)
+                     last few states of these filters (`Incremental.class_state`); without such filters all signatures
+                     share them whose pods ask for the same (`SharedCandidates`)
     fork             shares everything; a shared batch is copied before it changes
 
 The cache is not notified of changes: it asks the state. With `KWHATIF_REFERENCE=1` nothing is cached, and every

@@ -10,9 +10,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.scheduler.batch.feasible_nodes import node_of
+from kwhatif.scheduler.batch.feasible_nodes import all_ties, node_of
 from kwhatif.scheduler.batch.node_class import ClassVerdicts, NodeClass
-from kwhatif.scheduler.batch.ranked_nodes import all_ties
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.guard import unguarded

@@ -9,7 +9,7 @@ from copy import copy
 from typing import cast
 
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.scheduler.batch.ranked_nodes import RankedNodes
+from kwhatif.scheduler.batch.feasible_nodes import RankedNodes
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.preemption.candidate import Candidate, Rank
 

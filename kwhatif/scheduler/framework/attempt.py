@@ -139,16 +139,25 @@ def objections_on(profile: Profile, pod: PodInfo, state: State, name: str) -> tu
 
     None either where the pod is gated, or the attempt ends with an error.
     """
-    node, cycle = state.node(name), Cycle(profile, pod, state, placement=frozenset({name}))
-    if node is None or held_back(profile, pod, state) is not None:
-        return ()
+    node, cycle = state.node(name), filtered(profile, pod, state, frozenset({name}))
+    first = None if cycle is None or cycle.feasible else cycle.verdict_of(name)
+    return () if node is None or cycle is None or first is None else Objections(cycle).on(node, first)
+
+
+def filtered(profile: Profile, pod: PodInfo, state: State, placement: frozenset[str] | None = None) -> Cycle | None:
+    """The pod's cycle after Filter, without scores and PostFilter; None if the pod is gated, or it ends with an error.
+
+    `placement`: see `attempt`.
+    """
+    if held_back(profile, pod, state) is not None:
+        return None
+    cycle = Cycle(profile, pod, state, placement=placement)
     try:
         if cycle.pre_filter():
             cycle.filter_nodes()
     except CycleError:
-        return ()
-    first = None if cycle.feasible else cycle.verdict_of(name)
-    return () if first is None else Objections(cycle).on(node, first)
+        return None
+    return cycle
 
 
 def held_back(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:

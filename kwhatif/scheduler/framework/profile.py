@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from kwhatif.kube.gates import BASE_GATES, Gates
+from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.extender import Extender
 from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.plugin import (
@@ -81,6 +82,16 @@ class Profile(msgspec.Struct, frozen=True):
     def plugins(self) -> tuple[Plugin, ...]:
         """All plugins, once for each point that they are enabled at."""
         return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
+
+
+def scheduler_of(pod: Pod) -> str:
+    """The name of the pod's scheduler; the API server sets it (`SetDefaults_PodSpec` in `core/v1/defaults.go`)."""
+    return pod.spec.scheduler_name or DEFAULT_SCHEDULER
+
+
+def profile_of(pod: Pod, profiles: Mapping[str, Profile]) -> Profile | None:
+    """The profile that places the pod; None: it is another scheduler's."""
+    return profiles.get(scheduler_of(pod))
 
 
 def names(plugins: Sequence[Plugin]) -> tuple[str, ...]:

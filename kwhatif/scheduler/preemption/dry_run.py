@@ -32,14 +32,19 @@ class EmptiedNode:
     changes. So it is cached with the node.
     """
 
-    __slots__ = ("answers", "generation", "node", "ordered", "removed", "scopes", "split", "tried", "whole")
+    __slots__ = ("answers", "generation", "node", "ordered", "original", "removed", "reprieve_order", "scopes", "split")
 
     def __init__(
-        self, node: NodeInfo, whole: NodeInfo, removed: Sequence[PodInfo], ordered: Sequence[PodInfo], budgets: Budgets
+        self,
+        node: NodeInfo,
+        original: NodeInfo,
+        removed: Sequence[PodInfo],
+        ordered: Sequence[PodInfo],
+        budgets: Budgets,
     ) -> None:
         #: The node without these pods. It is shared: copy it to put pods on it.
         self.node = node
-        self.whole = whole
+        self.original = original
         #: The evictable pods in the node's order.
         self.removed = removed
         #: The evictable pods by importance.
@@ -48,7 +53,7 @@ class EmptiedNode:
         self.split: Split = budgets.split(ordered)
         self.generation = budgets.generation
         #: The pods in the order in which they are put back: those that break a budget first.
-        self.tried = PodRow((*self.split.violating, *self.split.others))
+        self.reprieve_order = PodRow((*self.split.violating, *self.split.others))
         #: Cached results, by what they depend on besides the node.
         self.answers: dict[Hashable, object] = {}
         #: Candidates for this node, each with the range of requests for which it is valid (`NodeFilter.in_scope`).
@@ -58,7 +63,7 @@ class EmptiedNode:
         """The emptied node under these budgets: itself, if the budgets of its pods allow as much as before."""
         if self.generation != budgets.generation:
             if not self.split.allowed.items() <= budgets.allowed.items():
-                return EmptiedNode(self.node, self.whole, self.removed, self.ordered, budgets)
+                return EmptiedNode(self.node, self.original, self.removed, self.ordered, budgets)
             self.generation = budgets.generation
         return self
 
@@ -125,13 +130,13 @@ class DryRun:
 
     def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
         self._cycle = cycle
-        self._before = emptied.whole
+        self._before = emptied.original
         self._node = emptied.node
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
         #: Filters whose result these pods can change; the others accept the preemptor once and for all.
         self._volatile: list[NamedFilter] = []
-        nominated = cycle.nominated_on(emptied.whole)
+        nominated = cycle.nominated_on(emptied.original)
         self._crowded = bool(nominated)
         for named in cycle.filters:
             self._take(named, emptied.removed)

@@ -62,7 +62,7 @@ class SoleFilter:
             emptied: the node.
             settle: makes the result from that of putting its pods back.
         """
-        node = emptied.whole
+        node = emptied.original
         if self._cycle.nominated_on(node):
             return None
         answer = self._answer(emptied)
@@ -94,7 +94,7 @@ class SoleFilter:
         for scope, known in emptied.scopes:
             if plugin.has_same_answer(scope):
                 return replace(known, reprieval=self._reprieval(emptied, known.reprieval.refused))
-        found = plugin.reprieve_all(emptied.tried, emptied.node)
+        found = plugin.reprieve_all(emptied.reprieve_order, emptied.node)
         if found is None:
             return None
         settled = settle(emptied, self._reprieval(emptied, found.refused))
@@ -103,7 +103,7 @@ class SoleFilter:
         return settled
 
     def _reprieval(self, emptied: EmptiedNode, refused: Sequence[PodInfo]) -> Reprieval:
-        pods = emptied.tried.pods
+        pods = emptied.reprieve_order.pods
         return Reprieval(pods, refused, partial(_objections, self._name, self._decides, pods, refused, emptied.node))
 
 
@@ -154,17 +154,17 @@ class VictimSearch:
         objection = dry_run.objection()
         if objection is not None:
             return objection
-        refused = dry_run.reprieve(emptied.tried.pods)
-        return self._settle(emptied, Reprieval(emptied.tried.pods, list(refused), partial(dict, refused)))
+        refused = dry_run.reprieve(emptied.reprieve_order.pods)
+        return self._settle(emptied, Reprieval(emptied.reprieve_order.pods, list(refused), partial(dict, refused)))
 
     def _settle(self, emptied: EmptiedNode, reprieval: Reprieval) -> Candidate | Verdict:
         victims, split = reprieval.refused, emptied.split
         if not victims:
-            return Verdict(error(f'expected at least one victim pod on node "{emptied.whole.name}"'))
+            return Verdict(error(f'expected at least one victim pod on node "{emptied.original.name}"'))
         violations = sum([pod in split.broken for pod in victims]) if split.violating else 0
         if split.violating and split.others:
             victims = self._policy.by_importance(victims)
-        return self._candidate(emptied.whole, victims, violations, split, reprieval)
+        return self._candidate(emptied.original, victims, violations, split, reprieval)
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
         """The candidate by an extender's proposal, based on the one found on the node, if any."""

@@ -17,7 +17,7 @@ import msgspec
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, Model, parse_time
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, is_terminal
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.scheduler.framework.status import NO_NODES
 from kwhatif.sources.decoding.examine import FAILURES
 
@@ -239,7 +239,7 @@ def _read(reason: str, event: _WholeEvent | _Bound) -> _Failure | _Eviction | _B
 def _is_of(who: _Who, pod: Pod) -> bool:
     """Whether that pod is meant, and not an earlier one of its name; and whether its own scheduler says so."""
     uids = {who.uid, pod.metadata.uid} - {""}
-    return len(uids) < 2 and who.reporter in ("", pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    return len(uids) < 2 and who.reporter in ("", scheduler_of(pod))
 
 
 def _newest(times: Iterable[str | None]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple
 
@@ -9,9 +10,10 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import Originals
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.session.stand_ins import own_name
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.policy import ANNOTATION
 from kwhatif.sources.decoding.kinds import KINDS
@@ -85,21 +87,34 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
         validation=validation,
         minor=BASE if stored else cluster.minor,
     )
-    objects = (*map(as_applied, settled(read.manifests, cluster)), *applied)
+    objects = (*all_applied(settled(read.manifests, cluster)), *applied)
     objects = (*objects, *scaled_workloads(objects, cluster))
     caveats = tuple(in_cluster(read.caveats, objects, cluster))
     return AskedObjects(objects, (*read.problems, *problems, *refused_zeros(objects, cluster)), caveats)
 
 
-def as_applied(manifest: Manifest) -> Applied:
-    """The object of a manifest, with its place and its own word on the policy."""
-    obj, origin = manifest.object, manifest.origin
-    kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
-    name = key_of(obj) if obj.metadata.name else f"{key_of(obj)}{obj.metadata.generate_name}"
+def all_applied(manifests: Sequence[Manifest]) -> tuple[Applied, ...]:
+    """The objects of manifests, with their places and their own words on the policy."""
+    names = [_name_of(each.object) for each in manifests]
+    count = Counter(names)
+    return tuple(
+        _as_applied(each, name if each.part is None or count[name] == 1 else own_name(each.object))
+        for each, name in zip(manifests, names, strict=True)
+    )
+
+
+def _as_applied(manifest: Manifest, name: str) -> Applied:
+    origin = manifest.origin
+    source = SourceRow(file=origin.source, line=origin.line or None, object=name)
+    return Applied(manifest.object, source, manifest.annotations.get(ANNOTATION, ""), hook=manifest.hook)
+
+
+def _name_of(obj: KubernetesObject | CustomResource) -> str:
+    """Kind, namespace and name; of what stands for a custom resource that resource's."""
     if (stands_for := obj.metadata.stands_for) is not None:
-        kind, name = stands_for.kind, f"{obj.metadata.namespace}/{stands_for.name}"
-    source = SourceRow(file=origin.source, line=origin.line or None, object=f"{kind} {name}")
-    return Applied(obj, source, manifest.annotations.get(ANNOTATION, ""), hook=manifest.hook)
+        return f"{stands_for.kind} {obj.metadata.namespace}/{stands_for.name}"
+    kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
+    return f"{kind} {key_of(obj) if obj.metadata.name else f'{key_of(obj)}{obj.metadata.generate_name}'}"
 
 
 def as_row(problem: Problem) -> ProblemRow:

@@ -24,7 +24,7 @@ from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types
-from kwhatif.sources.manifests.applied import as_applied
+from kwhatif.sources.manifests.applied import all_applied
 from kwhatif.sources.manifests.given import NotAPath, named_input
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
@@ -268,7 +268,7 @@ class EditReader:
         read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace, minor=self._minor)
         if read.problems:
             raise InputError(read.problems)
-        applied = in_phases(tuple(map(as_applied, settled(read.manifests, Cluster())))).staying
+        applied = in_phases(all_applied(settled(read.manifests, Cluster()))).staying
         if not applied:
             raise Wrong(f"{name} holds no object that scheduling reads", "; ".join(_hooks(read.caveats)))
         return [each.object for each in applied], tuple(_hooks(read.caveats))

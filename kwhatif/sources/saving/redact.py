@@ -25,8 +25,7 @@ from kwhatif.sources.saving.walk import Walker
 from kwhatif.workloads.applied_object import without_secrets
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.stateful_set import CLAIM_NAME
-from kwhatif.workloads.template import has_images, without_images
-from kwhatif.workloads.template_digest import digest_of
+from kwhatif.workloads.template import digest_of, has_images, without_images
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(

@@ -15,10 +15,8 @@ from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.adopted import Standing, adopt
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, part_of_pods
 from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.inferred.deployments import missing_deployments
-from kwhatif.workloads.inferred.owners import missing_jobs
-from kwhatif.workloads.inferred.replica_sets import missing_replica_sets
-from kwhatif.workloads.inferred.stateful_sets import missing_stateful_sets
+from kwhatif.workloads.inferred.owners import missing_jobs, missing_stateful_sets
+from kwhatif.workloads.inferred.replica_sets import missing_deployments, missing_replica_sets
 from kwhatif.workloads.owners import reference
 
 #: The entries of a kind, by `apiVersion` and name.

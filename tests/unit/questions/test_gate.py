@@ -24,7 +24,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
-from kwhatif.sources.manifests.applied import as_applied, as_row
+from kwhatif.sources.manifests.applied import all_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
@@ -42,7 +42,7 @@ def run(session: Session, text: str, **question: Any) -> Report:
     )
     book, today = question.pop("book", default_rulebook()), question.pop("today", date(2026, 1, 1))
     strict = question.pop("strict", False)
-    applied = tuple(map(as_applied, found.manifests))
+    applied = all_applied(found.manifests)
     asked = Question(
         applied=applied,
         problems=tuple(map(as_row, found.problems)),

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from kwhatif.render.data import to_json, to_yaml
+from kwhatif.render.formats import to_json, to_yaml
 from kwhatif.render.safe import is_safe
 from kwhatif.report.row import Document
 

@@ -14,7 +14,7 @@ from kwhatif.controllers import deployment
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.questions.advise.change import in_cluster
-from kwhatif.questions.advise.scene import Scene
+from kwhatif.questions.advise.pod_attempt import PodAttempt
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine, NotAtRestError, prove_rest
 from kwhatif.state.change import Delete, Upsert
@@ -109,7 +109,7 @@ def test_deployments_are_synced_also_where_they_are_steady(monkeypatch: pytest.M
 def test_edits_of_an_advice_are_made_anew() -> None:
     from kwhatif.edits.edit import Cordon
 
-    scene = Scene(pod("p").info(), snapshot(node("n1")), {})
+    scene = PodAttempt(pod("p").info(), snapshot(node("n1")), {})
     change = in_cluster("uncordon", "n1", Cordon(text="cordon n1", nodes=("n1",)))
     first, second = scene.trial([change]), scene.trial([change])
     assert first is not None

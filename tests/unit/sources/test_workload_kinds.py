@@ -116,18 +116,40 @@ def test_every_built_in_kind_is_judged_by_what_makes_the_same_pods() -> None:
     kinds = {entry.kind for entry in built_in() if not entry.inferred}
     assert not asked.problems
     assert {each.source.object.partition(" ")[0] for each in asked.applied} == kinds
+    assert len({each.source.object for each in asked.applied}) == len(asked.applied)
     report = json.loads(kwhatif.gate(session, str(CUSTOM / "manifests.yaml")).to_json())
     added: dict[str, list[str]] = {}
     names = {row["object"]: row["judgedAs"] for row in report["standIns"]}
     for row, each in zip(report["workloads"], asked.applied, strict=True):
-        known = {name for name in names if name.split(" (")[0] == row["name"]}
-        assert known, row["name"]
+        whole = row["name"].partition(" (")[0]
+        assert any(name.partition(" (")[0] == whole for name in names), row["name"]
         number = row["replicas"] if row["update"] in ("new", "scaled") else 0
         name = f"{type(each.object).__name__} {each.object.metadata.namespace}/{each.object.metadata.name}"
-        added.setdefault(row["name"], []).append(f"{name} +{number}" if number else name)
+        added.setdefault(whole, []).append(f"{name} +{number}" if number else name)
     assert {name: sorted(rows) for name, rows in added.items()} == _JUDGED
     said = {each["kind"] for each in report["caveatDetails"] if each["code"] == "custom-kind-played"}
     assert said == kinds
+
+
+def test_an_exception_for_a_custom_resource_is_for_all_of_its_parts(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    session = kwhatif.load(kwhatif.text(CLUSTER))
+    big = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "99"}}}
+    workers = {"spec": {"containers": [big]}}
+    given = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "lws", "namespace": "shop"},
+        "spec": {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": workers}},
+    }
+    for name, failures in (("shop/lws", 0), ("shop/lws (0)", 2), ("shop/other", 3)):
+        exception: Json = {"rules": ["unschedulable"], "workloads": [f"LeaderWorkerSet {name}"]}
+        exception |= {"reason": "x", "expires": "2099-12-31"}
+        policy.write_text(json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "Policy", "exceptions": [exception]}))
+        report = kwhatif.gate(session, kwhatif.text(json.dumps(given)), policy=policy)
+        assert report.policy is not None
+        found = [each for each in report.policy.findings if each.rule == "unschedulable" and each.suppressed is None]
+        assert len(found) == failures
 
 
 def _without(groups: tuple[str, ...]) -> str:

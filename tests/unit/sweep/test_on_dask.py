@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.errors import InputError, WorkersLost
+from kwhatif.errors import InputError, OutOfTime, WorkersLost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
@@ -81,6 +81,13 @@ def test_what_a_lost_worker_was_at_others_do(cluster: Any, demo: Session) -> Non
     assert sorted(found, key=name) == sorted(plain, key=name)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_what_is_not_awaited_any_more_is_given_up(cluster: Any, demo: Session) -> None:
+    player = NodePlayer(demo, Parameters(), Outages())
+    player.is_awaited = lambda: False
+    with pytest.raises(OutOfTime):
+        list(play_on_dask(player, scenarios(demo), cluster.scheduler_address))
 
 
 def test_workers_that_are_lost_again_and_again(cluster: Any, demo: Session) -> None:

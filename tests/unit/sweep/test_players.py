@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 import kwhatif
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.errors import InputError, WorkersLost
+from kwhatif.errors import InputError, OutOfTime, WorkersLost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.player import together
 from kwhatif.simulation.parameters import Parameters
@@ -180,6 +181,27 @@ def test_a_worker_has_something_in_reserve_however_small_the_blocks_are(demo: Se
         team.dismiss()
 
 
+@needs_fork
+def test_workers_have_as_much_to_do_as_this_process_plays_next(demo: Session) -> None:
+    """A lost zone takes as long as many lost nodes: meanwhile workers are given nothing."""
+    nodes = scenarios(demo)[:6]
+    zone = SweepScenario("zone", tuple(each.name for each in nodes[:4]))
+    given = processes._Team(
+        multiprocessing.get_context("fork"), player(demo), [[nodes[0]], [zone], *[[each] for each in nodes[1:]]]
+    )
+    try:
+        given.hire()
+        (_, block), *_ = given._working.values()
+        assert [each.name for each in block] == [nodes[0].name, "zone"]
+        block.clear()
+        given._stock_up(1)
+        assert len(block) == 1
+        given._stock_up(len(zone.nodes))
+        assert len(block) == len(zone.nodes)
+    finally:
+        given.dismiss()
+
+
 def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     outcomes = play_in_processes(player(demo), scenarios(demo), 2)
     assert isinstance(outcomes, Iterator)
@@ -187,6 +209,32 @@ def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     assert multiprocessing.active_children() != []
     with pytest.raises(KeyboardInterrupt):
         outcomes.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert left() == []
+
+
+class Slow(NodePlayer):
+    """Another process takes longer than anything waits."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, Parameters(), Outages())
+        self._parent = os.getpid()
+
+    def play(self, scenario: SweepScenario) -> ScenarioOutcome:
+        if os.getpid() != self._parent:
+            time.sleep(600)
+        return super().play(scenario)
+
+
+@needs_fork
+def test_a_process_that_is_not_awaited_any_more_is_ended(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where this one has nothing to play."""
+    monkeypatch.setattr(processes, "_LOOK", 0.01)
+    slow = Slow(demo)
+    outcomes = play_in_processes(slow, scenarios(demo)[:4], 2)
+    next(outcomes)
+    slow.is_awaited = lambda: False
+    with pytest.raises(OutOfTime):
+        list(outcomes)
     assert left() == []
 
 

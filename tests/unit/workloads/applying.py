@@ -10,8 +10,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.judging.instant import InstantRun
 from kwhatif.questions.judging.planned import PendingPods, Planned
+from kwhatif.questions.judging.run import InstantRun
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import SourceRow
@@ -38,9 +38,9 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
         there.add(node("big").allocatable(cpu="1k", memory="1Ti", pods="1k").build())
     session = Session(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
-    moment = InstantRun(session, session.state.fork(), [planned], lambda *_: None, rollout)
-    moment.play(PendingPods(session, session.state, [planned], wanted=(), full=False), ())
-    before, after = there.all(Pod), moment.state.cluster
+    pending = PendingPods(session, session.state, [planned], wanted=(), full=False)
+    played = InstantRun(session, session.state.fork(), [planned], pending, lambda *_: None, rollout).play()
+    before, after = there.all(Pod), played.world.state.cluster
     added = [made for key, made in after.all(Pod).items() if key not in before or _is_another(before[key], made)]
     return Update(plan.kind, planned.removed, added, plan.caveat, plan.denied, after)
 

@@ -20,8 +20,7 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.text.files import GivenText
 from kwhatif.workloads.applied_object import applied_object
-from kwhatif.workloads.applied_template import template_of
-from kwhatif.workloads.merge import UNKNOWN, Owned, three_way, without_nulls
+from kwhatif.workloads.applied_template import UNKNOWN, Owned, template_of, three_way, without_nulls
 from kwhatif.workloads.template import same_template
 from kwhatif.workloads.template_fields import places_of
 from tests.examples import examples

@@ -22,8 +22,7 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import marked, redact
 from kwhatif.sources.text.files import GivenText
 from kwhatif.workloads.applied_template import TemplateDifference, compare
-from kwhatif.workloads.template import same_template
-from kwhatif.workloads.template_digest import digest_of
+from kwhatif.workloads.template import digest_of, same_template
 from tests.unit.workloads.applying import plan_update
 
 Json = dict[str, Any]

@@ -49,6 +49,8 @@ class Tool(NamedTuple):
     caveats: Callable[[Matches, Notes], Iterable[Caveat]] = lambda _, __: ()
     #: Whether several tops are of one cluster.
     is_joined: bool = False
+    #: Whether a file may be empty, where there is nothing to list.
+    may_be_empty: bool = False
     #: Whether there is a file of each kind of which the cluster has objects, by the files that count.
     has_all_kinds: Callable[[Matches], bool] = lambda _: False
 
@@ -64,6 +66,8 @@ class Layout(NamedTuple):
     caveats: Callable[[Notes], Iterable[Caveat]] = lambda _: ()
     #: Whether a kind of which there is no file was not dumped; else the cluster may simply have none.
     lacks_kinds: bool = False
+    #: Whether a file may be empty.
+    may_be_empty: bool = False
     #: Whether a tool is known that makes such a tree.
     is_known: bool = True
 
@@ -74,30 +78,42 @@ def recognize(paths: Sequence[str], known: KnownKinds) -> Layout | None:
     Raises:
         Unreadable: it holds several clusters.
     """
+    first: Layout | None = None
     for tool in TOOLS:
         marks = _matches((tool.mark,), paths)
         if marks and not (tool.never is not None and any(map(tool.never.fullmatch, paths))):
-            return _layout(tool, marks, paths, known)
-    return None
+            layout = _layout(tool, marks, paths, known)
+            if layout.kinds:
+                return layout
+            first = first or layout
+    return first
 
 
 def _layout(tool: Tool, marks: Matches, paths: Sequence[str], known: KnownKinds) -> Layout:
-    tops = sorted({match["top"] for match in marks})
+    every = {match["top"] for match in marks}
+    #: What looks like a dump within a dump is a file of it, such as the output of a command.
+    tops = sorted(top for top in every if not any(top != other and top.startswith(other) for other in every))
     if len(tops) > 1 and not tool.is_joined:
-        named = [top.rstrip("/") or "." for top in tops]
+        named = [top.rstrip("/")[:_SHOWN] for top in tops]
         raise Unreadable(f"holds {tool.name} in each of {some(named)}", "name one of these folders, unpacked")
     found = tool.chosen(_matches(tool.objects, paths), marks)
     found = [match for match in found if tool.is_joined or match["top"] in tops]
     kinds = {match[0]: kind for match in found if (kind := _kind_of(match, tool, known)) is not None}
     notes = frozenset(path for path in paths if tool.notes is not None and tool.notes.fullmatch(path))
-    return Layout(tool.name, kinds, notes, partial(tool.caveats, found), not tool.has_all_kinds(found))
+    return Layout(
+        tool.name, kinds, notes, partial(tool.caveats, found), not tool.has_all_kinds(found), tool.may_be_empty
+    )
+
+
+#: So much of the name of a folder.
+_SHOWN = 100
 
 
 def plain(paths: Sequence[str]) -> Layout:
     """Every file that could hold objects; hidden ones are left out."""
     hidden = re.compile(r"(?:.*/)?\..*").fullmatch
     files = (path for path in paths if path.endswith(SUFFIXES) and not hidden(path))
-    return Layout("an archive", dict.fromkeys(files, ""), is_known=False)
+    return Layout("an archive", dict.fromkeys(files, ""), may_be_empty=True, is_known=False)
 
 
 def _matches(patterns: Iterable[re.Pattern[str]], paths: Sequence[str]) -> list[re.Match[str]]:
@@ -191,7 +207,7 @@ def _has_gathered_all(found: Matches) -> bool:
     """Whether all namespaces, and what is in none: each namespace has a ServiceAccount, if nothing else."""
     names = {match["name"] for match in found if match["plural"] == "namespaces" and not match["namespace"]}
     has_nodes = any(match["plural"] == "nodes" for match in found)
-    return has_nodes and names <= {match["namespace"] for match in found}
+    return has_nodes and bool(names) and names <= {match["namespace"] for match in found}
 
 
 def _about_gathered(found: Matches, notes: Notes) -> Iterator[Caveat]:
@@ -339,11 +355,12 @@ TOOLS: tuple[Tool, ...] = (
         own=_BUNDLED,
         notes=_below(r"cluster-resources/(?:[^/]+-(?:errors|info)|namespaces)\.json"),
         caveats=_about_bundle,
+        may_be_empty=True,
     ),
     Tool(
         "a must-gather",
         mark=_below(
-            r"(?:cluster-scoped-resources/[^/]+|namespaces/[^/]+/(?:core|pods/(?P<pod>[^/]+)(?=/(?P=pod)\.)))/.+"
+            r"(?:cluster-scoped-resources/core|namespaces/[^/]+/(?:core|pods/(?P<pod>[^/]+)(?=/(?P=pod)\.)))/.+"
         ),
         objects=(
             _below(rf"{_INSPECTED}(?:/(?P<name>[^/]+))?{_FILE}"),

@@ -113,7 +113,12 @@ class ForeignDump(NamedTuple):
         for path, text in self._texts(kinds, problems):
             if path in self.layout.notes:
                 notes[path] = text
-            if path in kinds and text.strip() not in _NOTHING:
+            if path not in kinds:
+                continue
+            if text.strip() in _NOTHING:
+                if not self.layout.may_be_empty:
+                    problems.add(f"{self.path}: {path}", "is empty", "the tool was stopped, or its disk was full")
+            else:
                 for batch in self._read_file(path, text, kinds[path], decoder, problems, collected):
                     yield seen.once(batch)
         collected.caveats += [*self.layout.caveats(notes), *seen.caveats()]

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.scheduler.batch.ranked_nodes import RankedNodes, all_ties
+from kwhatif.scheduler.batch.feasible_nodes import RankedNodes, all_ties
 
 names = st.sampled_from("abcdef")
 ranks = st.integers(-2, 2)

@@ -42,7 +42,7 @@ def emptied(snap: State, name: str = "n1", *, priority: int = 100, policy: Polic
 
 
 def tried(found: EmptiedNode) -> list[str]:
-    return [each.name for each in found.tried.pods]
+    return [each.name for each in found.reprieve_order.pods]
 
 
 def evict(snap: State, name: str, on: str, budgets: tuple[str, ...] = ("default/db",)) -> None:

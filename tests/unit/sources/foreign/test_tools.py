@@ -334,6 +334,11 @@ class TestInsights:
         assert "dump: config/pod/shop/y.json, document 1" in said
         assert "spec.nodeName: expected a string, got an integer" in said
 
+    def test_an_empty_file_is_named(self, tmp_path: Path) -> None:
+        files = dumps.insights() | {"config/node/general-a1.json": b"\n"}
+        with pytest.raises(kwhatif.InputError, match=r"config/node/general-a1.json: is empty .the tool was stopped"):
+            kwhatif.load(dumps.packed(tmp_path, "tar", files))
+
     def test_a_folder_with_manifests_is_not_one(self, tmp_path: Path) -> None:
         node = dumps.to_json(next(obj for obj in dumps.demo() if obj["kind"] == "Node"))
         other = node.replace(b'"batch-a1"', b'"other"')
@@ -372,6 +377,10 @@ class TestKubectlGather:
         if suffix == "folder":
             assert described(path / "hub").kinds["Node"] == 12
 
+    def test_what_looks_like_a_dump_within_it_is_a_file_of_it(self, tmp_path: Path) -> None:
+        files = dumps.gathered() | {"hub/addons/x/cluster/nodes/n.yaml": b"{ never read"}
+        assert described(dumps.packed(tmp_path, "tar", files)).kinds["Node"] == 12
+
 
 class TestVelero:
     def test_each_object_counts_once_in_the_version_that_is_preferred(self, tmp_path: Path) -> None:
@@ -389,6 +398,10 @@ class TestVelero:
         both = kwhatif.load(backup, nodes)
         assert "Node" not in both.cluster.unread
         assert decisions(both, PODS[:2]) == decisions(kwhatif.load(dumps.DEMO), PODS[:2])
+
+    def test_a_tool_whose_dump_has_no_objects_does_not_hide_another_one(self, tmp_path: Path) -> None:
+        files = dumps.must_gather() | {"resources/secrets/namespaces/shop/s.json": b"{never read"}
+        assert described(dumps.packed(tmp_path, "tar", files)).kinds["Node"] == 12
 
     def test_two_backups_are_refused(self, tmp_path: Path) -> None:
         twice = {f"{name}/{path}": text for name in ("a", "b") for path, text in dumps.velero().items()}

@@ -1,4 +1,4 @@
-"""`Scene`: one pod at the moment of its attempt, and what would keep it from a node if changes were made.
+"""`PodAttempt`: one pod at the moment of its attempt, and what would keep it from a node if changes were made.
 
 This only finds out what is worth proving: no preemption, one node at a time, no other pods in the queue. If a change
 helps is decided by `proof`, which asks the question again.
@@ -19,7 +19,7 @@ from kwhatif.questions.manifests.edited import make_edit
 from kwhatif.scheduler.framework.attempt import Objections, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
-from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.change import Delete
@@ -39,14 +39,14 @@ class Obstacle(NamedTuple):
     evidence: Evidence | None
 
 
-class Trial:
+class WhatIfTrial:
     """The pod, and the cluster, with some changes."""
 
-    def __init__(self, scene: Scene, pod: PodInfo, state: State) -> None:
+    def __init__(self, scene: PodAttempt, pod: PodInfo, state: State) -> None:
         self._scene = scene
         self.pod = pod
         self.state = state
-        self._profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        self._profile = profile_of(pod.pod, scene.profiles)
         self._cycle: Cycle | None = None
         self._stopped: Verdict | None = None
         self._failed = self._profile is None
@@ -82,12 +82,12 @@ class Trial:
             return None
         return [obstacle for verdict in verdicts for obstacle in _taken_apart(verdict)]
 
-    def without(self, pods: Sequence[PodInfo]) -> Trial:
+    def without(self, pods: Sequence[PodInfo]) -> WhatIfTrial:
         """The pod, and the cluster with these changes and without these pods."""
         self._scene.trials += 1
         state = self.state.fork()
         state.apply(*(Delete(Pod, pod.key) for pod in pods))
-        return Trial(self._scene, self.pod, state)
+        return WhatIfTrial(self._scene, self.pod, state)
 
     def fits(self, name: str) -> bool:
         """Whether nothing keeps the pod from the node."""
@@ -112,7 +112,7 @@ def _taken_apart(verdict: Verdict) -> Iterator[Obstacle]:
     yield Obstacle(verdict.plugin, status.message, status.evidence[0] if status.evidence else None)
 
 
-class Scene:
+class PodAttempt:
     """One pod before its attempt. `namespace` is that of objects which edits name without one."""
 
     def __init__(self, pod: PodInfo, state: State, profiles: Mapping[str, Profile], namespace: str = "default") -> None:
@@ -127,12 +127,12 @@ class Scene:
         self.trials = 0
         self._states: dict[tuple[tuple[str, ...], ...], State | None] = {(): state}
 
-    def trial(self, changes: Sequence[AdvisedChange]) -> Trial | None:
+    def trial(self, changes: Sequence[AdvisedChange]) -> WhatIfTrial | None:
         """With these changes; None where they cannot be made."""
         self.trials += 1
         state = self._edited(changes)
         pod = None if state is None else self.revised(changes)
-        return None if state is None or pod is None else Trial(self, pod, state)
+        return None if state is None or pod is None else WhatIfTrial(self, pod, state)
 
     def revised(self, changes: Sequence[AdvisedChange]) -> PodInfo | None:
         """The pod as its manifest would make it then; None where the API server would not take it."""
@@ -155,7 +155,7 @@ class Scene:
         return self._states[key]
 
 
-def _with_edits(state: State, change: AdvisedChange, scene: Scene) -> State | None:
+def _with_edits(state: State, change: AdvisedChange, scene: PodAttempt) -> State | None:
     """A fork with the change; None where it cannot be made."""
     state.cluster.derive_all()  # what trials before this one have asked for
     state = state.fork()

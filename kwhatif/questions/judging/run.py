@@ -1,0 +1,281 @@
+"""`ManifestRun`: the manifests are applied on an engine; `InstantRun`: no time passes, and each pod is tried once.
+
+Objects are applied in their order. Their controllers make the pods, the scheduler takes them by priority, with those
+that were pending before, and budgets are counted when the burst is over, as in a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.controllers.catalog import MAKING_PODS
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.workload import CronJob, StatefulSet
+from kwhatif.questions.judging.manifest_rollout import ManifestRollout
+from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
+from kwhatif.questions.manifests.new_pods import assumed_of_new
+from kwhatif.questions.manifests.writes import apply, prepare
+from kwhatif.questions.placing.described import AtOnce, Described, Explain
+from kwhatif.questions.session.session import Session
+from kwhatif.report.decision import Decision
+from kwhatif.report.pod_groups import PodGroupsRow
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.simulation.clock import Clock, start_of
+from kwhatif.simulation.instant import WAITING, InstantEngine
+from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.reactions import Reactions
+from kwhatif.simulation.world import World
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.workloads.comparison import Rollout
+
+#: How pods go that make way for what is applied; others are evicted.
+ROLLED: Collection[str] = ("ScaledDown", "RolledOut", "Deleted", "Completed")
+
+
+class Played(msgspec.Struct, kw_only=True):
+    """What came of a run."""
+
+    #: Each object of the manifests, with what becomes of its pods.
+    planned: Sequence[Planned]
+    #: What becomes of pending pods that are asked for by themselves, and of others that were tried.
+    others: list[Decision]
+    earlier: list[Decision]
+    caveats: Sequence[Caveat]
+    #: What had to be assumed of pods and claims.
+    assumed: Sequence[Caveat] = ()
+    #: The world in the end.
+    world: World
+    #: What becomes of groups of pods, where there are any.
+    groups: PodGroupsRow | None = None
+    #: The world in which an autoscaler may have added nodes; None: no time has passed.
+    growth: World | None = None
+    #: How many pods have evicted others.
+    evicting: int = 0
+
+
+class ManifestRun:
+    """One question on one engine, which says when it is decided what becomes of a pod."""
+
+    def __init__(
+        self,
+        session: Session,
+        planned: Sequence[Planned],
+        pending: PendingPods,
+        world: World,
+        reactions: Reactions,
+        decided: Described,
+    ) -> None:
+        """Set up.
+
+        Args:
+            session: the cluster, before anything is applied.
+            planned: what makes pods, in the order in which it is applied.
+            pending: the pods that are pending already.
+            world: where it is applied: everything is there but pods and what makes them.
+            reactions: the controllers there.
+            decided: makes decisions of the scheduler's results.
+        """
+        self._session, self._planned, self._pending = session, planned, pending
+        self._manifests = [ManifestRollout(each, number) for number, each in enumerate(planned)]
+        self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
+        #: By UID of a pod that was made.
+        self._made: dict[str, ManifestRollout] = {}
+        self._world, self._reactions, self._decided = world, reactions, decided
+        #: What becomes of those that are asked for by themselves.
+        self._others: list[Decision] = []
+        world.watchers.append(self._observe)
+        world.admission_watcher = self._admitted
+
+    def play(self) -> Played:
+        """Apply everything, and see what becomes of it.
+
+        Raises:
+            LivelockError: no time passes, and controllers never settle.
+        """
+        self._apply()
+        for manifest in self._manifests:
+            if not manifest.planned.is_refused:
+                self._finish(manifest)
+        return self._played()
+
+    def _apply(self) -> None:
+        raise NotImplementedError
+
+    def _write(self, planned: Planned, moment: Rollout | None) -> None:
+        """Apply one object; `moment`: see `apply`."""
+        before, stored = self._session.cluster, planned.applied.stored
+        for obj in apply(planned.object, planned.plan, before, self._world, moment, stored=stored):
+            self._reactions.look_at(obj, None)
+
+    def _played(self) -> Played:
+        raise NotImplementedError
+
+    def _finish(self, manifest: ManifestRollout) -> None:
+        """Decide about what is not made, and about what has gone."""
+        planned = manifest.planned
+        if planned.update != "unchanged":
+            for decision in manifest.missing(self._world, self._reactions):
+                planned.decide(decision)
+        if not isinstance(planned.applied.object, Pod | CronJob):
+            planned.removed = tuple(self._removed(manifest))
+
+    def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
+        """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
+        pods = self._session.state.pods
+        for gone in self._world.history.gone.values():
+            is_its_own = self._by_root.get(gone.owner or "") is manifest
+            if gone.initial and gone.how in ROLLED and is_its_own and gone.pod in pods:
+                yield pods[gone.pod].pod
+
+    # --- watching ------------------------------------------------------------------------------------
+
+    def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
+        """What the pod was made of."""
+        itself = self._by_root.get(f"Pod {key_of(pod)}")
+        return itself or self._by_root.get(root_of(pod, self._world.state.cluster, self._world.gone_sets) or "")
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if isinstance(after, Pod) and (not isinstance(before, Pod) or _starts_again(before, after)):
+            manifest = self._manifest_of(after)
+            if manifest is not None:
+                self._appears(after, manifest)
+
+    def _appears(self, pod: Pod, manifest: ManifestRollout) -> None:
+        uid = pod.metadata.uid or key_of(pod)
+        self._made[uid] = manifest
+        manifest.made[uid] = key_of(pod)
+
+    def _admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
+        manifest = self._manifest_of(pod)
+        if manifest is not None:
+            manifest.admitted(pod, outcome)
+
+    def _tried(self, result: ScheduleResult) -> None:
+        if self._session.tried is not None:
+            self._session.tried.note(result)
+        asked = self._asked(result)
+        decision = self._decided.decide(result, None if asked is None else asked.explained)
+        if asked is not None and decision is not None:
+            self._decide(asked, decision)
+
+    def _asked(self, result: ScheduleResult) -> Asked | None:
+        """As what the pod is asked for; None: it is not."""
+        manifest = self._made.get(result.pod.uid)
+        return self._pending.asked.get(result.pod.key) if manifest is None else manifest.asked
+
+    def _decide(self, asked: Asked, decision: Decision) -> None:
+        if asked.planned is None:
+            self._others.append(decision)
+        else:
+            asked.planned.decide(decision)
+
+
+class InstantRun(ManifestRun):
+    """Each pod is tried once, in the order of the queue: that is what becomes of it."""
+
+    def __init__(
+        self,
+        session: Session,
+        state: State,
+        planned: Sequence[Planned],
+        pending: PendingPods,
+        explain: Explain,
+        rollout: Rollout,
+        unschedulable: Collection[str] = (),
+    ) -> None:
+        """Set up.
+
+        Args:
+            session: the cluster, before anything is applied.
+            state: a fork of it, in which everything is applied but pods and what makes them.
+            planned: these, in the order in which they are applied.
+            pending: the pods that are pending already.
+            explain: which decisions say why, and how.
+            rollout: which moment of a rollout is asked for.
+            unschedulable: keys of pending pods that are not tried.
+        """
+        self._rollout, self._unschedulable = rollout, unschedulable
+        counts_budgets = rollout != "end"
+        self._engine = InstantEngine(
+            state,
+            session.profiles,
+            MAKING_PODS,
+            Clock(start_of(state.cluster)),
+            self._is_ready,
+            counts_budgets=counts_budgets,
+        )
+        world = self._engine.world
+        workloads = [each.object for each in planned if each.update != "unchanged"]
+        prepare(workloads, state.cluster, world.complete)
+        self._at_once = AtOnce(world, session.profiles, explain, counts_budgets=counts_budgets)
+        super().__init__(session, planned, pending, world, self._engine.reactions, self._at_once)
+        self._engine.watcher = self._tried
+        self._evicting = 0
+
+    def _apply(self) -> None:
+        engine, pending = self._engine, self._pending
+        for info in pending.in_order:
+            is_asked = info.key in pending.asked or pending.holding_up(info.key) is not None
+            if is_asked or (info.key not in self._unschedulable and pending.is_ours(info)):
+                engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
+        for planned in self._planned:
+            if not planned.is_refused:
+                self._write(planned, self._rollout)
+                engine.react()
+        if self._world.history.gone:
+            engine.retry()
+        engine.schedule()
+
+    def _played(self) -> Played:
+        return Played(
+            planned=self._planned,
+            others=self._others,
+            earlier=self._at_once.earlier,
+            caveats=tuple(self._decided.caveats),
+            assumed=tuple(assumed_of_new(self._world)),
+            world=self._world,
+            evicting=self._evicting,
+        )
+
+    def _is_ready(self, info: PodInfo) -> bool:
+        """At the moment of a rollout with the most pods, none is ready that comes for an old one."""
+        manifest = self._made.get(info.uid)
+        if self._rollout != "surge" or manifest is None:
+            return True
+        planned = manifest.planned
+        is_first = isinstance(planned.object, StatefulSet) and info.key not in self._session.state.pods
+        return is_first or planned.update != "changed"
+
+    def _appears(self, pod: Pod, manifest: ManifestRollout) -> None:
+        if not manifest.has_all:
+            super()._appears(pod, manifest)
+            manifest.planned.decisions[key_of(pod)] = None
+            info = PodInfo(pod, self._world.state.cluster.resizes)
+            self._engine.enqueue(info, manifest.number, is_asked=True)
+
+    def _tried(self, result: ScheduleResult) -> None:
+        super()._tried(result)
+        self._evicting += bool(result.victims)
+
+    def _asked(self, result: ScheduleResult) -> Asked | None:
+        """Also the first pending pod that keeps an ordered StatefulSet from going on."""
+        asked = super()._asked(result)
+        held_up = self._pending.holding_up(result.pod.key) if asked is None and result.outcome in HOLDS_UP else None
+        return asked if held_up is None or held_up.held_up is not None else Asked(held_up.explained, held_up)
+
+    def _finish(self, manifest: ManifestRollout) -> None:
+        decisions = manifest.planned.decisions
+        for key in [key for key, decision in decisions.items() if decision is None]:
+            del decisions[key]  # its controller has deleted it
+        super()._finish(manifest)
+
+
+def _starts_again(before: Pod, after: Pod) -> bool:
+    return not after.spec.node_name and not is_terminal(after) and (bool(before.spec.node_name) or is_terminal(before))
