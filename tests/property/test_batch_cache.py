@@ -19,7 +19,7 @@ from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from tests.builders import budget, selector
+from tests.builders import budget, cluster, node, pod, selector, service
 from tests.examples import examples
 from tests.property import test_placing_numbered as numbered
 from tests.property.test_placing import PROFILE, as_plain
@@ -142,6 +142,50 @@ def test_it_says_what_whole_attempts_say(world: World, random: Random) -> None:
 @settings(max_examples=examples(100))
 def test_numbered_pods(world: World, random: Random) -> None:
     play(random, world)
+
+
+def crowded(random: Random) -> World:
+    """Full nodes, and pods of many workloads that ask for few different things: they share what is known of nodes."""
+    names = [f"n{index}" for index in range(random.choice([2, 4, 7]))]
+    nodes = [
+        node(name).allocatable(cpu="3", pods=random.choice(["4", "9"])).zone(random.choice("ab")) for name in names
+    ]
+    there = [
+        pod(f"old-{name}-{number}").labels(app="old").cpu("1").priority(random.choice([-5, 0, 20])).on(name)
+        for name in names
+        for number in range(3)
+    ]
+    asking = [
+        pod(f"asks-{number}").labels(app=f"app-{number}").cpu(random.choice(["2", "2", "1"])).priority(10)
+        for number in range(6)
+    ]
+    for each in asking:
+        if one_in(random, 6):
+            each.toleration("hard", "Exists")
+        if one_in(random, 6):
+            each.node_selector(**{"topology.kubernetes.io/zone": "a"})
+    read = service("old", {"app": "old"})  # a rule reads this label: so the signatures differ
+    return World(cluster(*nodes, *there, read, budget("b1", 1, selector(app="old"))), [each.info() for each in asking])
+
+
+@given(RANDOMS)
+@settings(max_examples=examples(40))
+def test_workloads_that_ask_for_the_same(random: Random) -> None:
+    world = crowded(random)
+    state = State(world.cluster).fork()
+    cache = BatchCache(PROFILE, state)
+    for number in range(8):
+        disturb(random, state, number)
+        if number == 4:
+            state = state.fork()
+            cache = cache.fork(state)
+        for asking in random.sample(world.pods, 5):
+            if asking.key in state.pods:
+                continue
+            result = cache.attempt(asking)
+            assert as_plain(result) == whole(asking, state, PROFILE)
+            if one_in(random, 8):
+                settle(result, state)
 
 
 @given(worlds(), RANDOMS)

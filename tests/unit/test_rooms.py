@@ -1,6 +1,7 @@
 """No room is so big that a newcomer gets lost in it, and no two rooms lead to each other."""
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -53,3 +54,14 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_a_circle_is_found_wherever_the_import_stands() -> None:
     for place in ("import b", "from b import x", "if TYPE_CHECKING:\n    from b import x", "def f():\n    import b"):
         assert set(_circle({"a": place, "b": "import c", "c": "from a import y"})) == {"a", "b", "c"}
+
+
+def test_the_architecture_names_what_is_there() -> None:
+    root = _PACKAGE.parent
+    text = (root / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+(?:\.pyi?)?)`", text)) - {"backend/queue"}  # which is upstream's
+    places = [_PACKAGE, root]
+    assert len(named) > 20
+    assert {
+        name for name in named if not any((at / name).exists() or (at / f"{name}.py").exists() for at in places)
+    } == set()

@@ -8,25 +8,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, Denied
-from kwhatif.controllers.contract import DeletePod, Update
 from kwhatif.controllers.daemon_set import nodes_of
 from kwhatif.controllers.progress import progress_of
 from kwhatif.controllers.stateful_set import moves_of
 from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Planned, waiting_for
 from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.manifests.writes import USER, apply_workload, remove_workloads, replace_pod, run_once
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, RolloutRow
-from kwhatif.simulation.pods import unbound
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.world import World
-from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.replicas import free_names
@@ -58,27 +54,6 @@ class ManifestRollout:
         if isinstance(obj, CronJob):
             yield f"Job {key_of(run_of(obj))}"
         yield from (f"Pod {key_of(pod)}" for pod in self.expected if isinstance(obj, Pod))
-
-    # --- applying ------------------------------------------------------------------------------------
-
-    def apply(self, before: Cluster, world: World) -> None:
-        """Apply the object; `before`: the cluster in which nothing is applied."""
-        planned, obj = self.planned, self._object
-        if planned.update == "unchanged" or planned.is_refused:
-            return
-        if isinstance(obj, CustomResource):
-            remove_workloads(obj, world)
-            for pod in planned.removed:
-                world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
-        if planned.plan.pod is not None:
-            world.write(Update(planned.plan.pod), USER, None)
-        elif isinstance(obj, Pod | CustomResource):
-            for pod in self.expected:
-                replace_pod(unbound(pod), world, stored=planned.applied.stored)
-        else:
-            apply_workload(applied_object(obj, before), world)
-            if isinstance(obj, CronJob):
-                run_once(obj, world)
 
     # --- the end -------------------------------------------------------------------------------------
 

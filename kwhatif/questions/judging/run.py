@@ -19,7 +19,7 @@ from kwhatif.kube.model.workload import CronJob, StatefulSet
 from kwhatif.questions.judging.manifest_rollout import ManifestRollout
 from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
 from kwhatif.questions.manifests.new_pods import assumed_of_new
-from kwhatif.questions.manifests.writes import apply_at_once, prepare
+from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.placing.described import AtOnce, Described, Explain
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
@@ -106,6 +106,12 @@ class ManifestRun:
 
     def _apply(self) -> None:
         raise NotImplementedError
+
+    def _write(self, planned: Planned, moment: Rollout | None) -> None:
+        """Apply one object; `moment`: see `apply`."""
+        before, stored = self._session.cluster, planned.applied.stored
+        for obj in apply(planned.object, planned.plan, before, self._world, moment, stored=stored):
+            self._reactions.look_at(obj, None)
 
     def _played(self) -> Played:
         raise NotImplementedError
@@ -221,9 +227,7 @@ class InstantRun(ManifestRun):
                 engine.enqueue(info, WAITING, is_asked=is_asked, is_known=info.key in pending.workloads)
         for planned in self._planned:
             if not planned.is_refused:
-                before = self._session.cluster
-                for obj in apply_at_once(planned.object, planned.plan, before, self._world, self._rollout):
-                    engine.reactions.look_at(obj, None)
+                self._write(planned, self._rollout)
                 engine.react()
         if self._world.history.gone:
             engine.retry()

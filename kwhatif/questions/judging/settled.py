@@ -224,7 +224,8 @@ class SettledRun(ManifestRun):
         engine = self._engine
         for autoscaler in self._session.autoscalers():  # pods that wait already
             engine.reactions.sync_soon(autoscaler.name, "")
-        engine.perform(*(partial(manifest.apply, self._session.cluster) for manifest in self._manifests))
+        applied = [each for each in self._planned if not each.is_refused]
+        engine.perform(*(lambda _, each=each: self._write(each, None) for each in applied))
         engine.settle()
         while foreign := self._foreign():
             engine.perform(partial(_run, foreign))

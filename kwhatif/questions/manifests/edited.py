@@ -33,7 +33,7 @@ from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
 from kwhatif.questions.manifests.resized import EditedResizes
-from kwhatif.questions.manifests.writes import apply_at_once, prepare
+from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.scheduler.framework.profile import Profile
@@ -79,7 +79,7 @@ class MadeByControllers:
         """Apply a workload; returns the number of its new pods, and the message if others are refused."""
         self._made, self._refused = 0, ""
         world = self._engine.world
-        for each in apply_at_once(obj, update, self._before, world, "final", in_order=False):
+        for each in apply(obj, update, self._before, world, "final", in_order=False):
             self._engine.reactions.look_at(each, None)
         self._engine.react()
         if self._engine.reactions.refusals and world.history.gone and not isinstance(obj, Pod):

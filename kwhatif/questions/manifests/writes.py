@@ -11,7 +11,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
-from kwhatif.controllers.contract import Create, Remove, Update
+from kwhatif.controllers.contract import Create, DeletePod, Remove, Update
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, pod_condition
@@ -26,6 +26,7 @@ from kwhatif.kube.model.workload import (
     Scalable,
     StatefulSet,
 )
+from kwhatif.simulation.pods import unbound
 from kwhatif.simulation.world import World
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.autoscaling import autoscaled
@@ -135,54 +136,77 @@ def as_applied(obj: Any, known: Any) -> Any:
     return replace(obj, status=known.status) if hasattr(obj, "status") else obj
 
 
-def apply_at_once(
+def apply(
     obj: Any,
     update: WorkloadUpdate,
     before: Cluster,
     world: World,
-    rollout: Rollout,
+    moment: Rollout | None,
     *,
     in_order: bool = True,
+    stored: bool = False,
 ) -> Sequence[KubernetesObject]:
-    """Apply an object of which pods are made where no time passes: what makes way is gone.
+    """Apply an object of which pods are made.
 
     Args:
         obj: it, with a name.
         update: what that changes.
         before: the cluster in which nothing is applied.
         world: where it is applied.
-        rollout: which moment of its rollout is asked for: in the end the old pods are gone, and new ones come at once.
+        moment: which moment of its rollout is asked for, where no time passes: what makes way is gone then, and in the
+            end all new pods come at once. None: time passes.
         in_order: whether a StatefulSet keeps to the order of its pods; else all come at once.
+        stored: whether the API server has admitted a pod before.
 
     Returns:
         What controllers are to look at though it stays as it is.
     """
     if update.kind == "unchanged":
         return ()
-    if update.kind == "restarted" and not isinstance(obj, CustomResource):
+    if update.kind == "restarted" and not isinstance(obj, CustomResource if moment else Pod | CustomResource):
         return _start_again(obj, update, world)
     if update.pod is not None:
         world.write(Update(update.pod), USER, None)
-        return ()
-    if isinstance(obj, Pod | CustomResource):
-        remove_workloads(obj, world)
+    elif isinstance(obj, Pod | CustomResource):
+        _replace(obj, update, world, moment, stored=stored)
+    else:
+        merged = applied_object(obj, before)
+        if moment is not None:
+            merged = _as_at(moment, autoscaled(merged, world.state.cluster), update, in_order=in_order)
+        apply_workload(merged, world)
+        if moment == "final" and not (in_order and isinstance(merged, StatefulSet)):
+            _remove(update.removed, world)
+        if isinstance(merged, CronJob):
+            run_once(merged, world)
+    return ()
+
+
+def _as_at(moment: Rollout, merged: Any, update: WorkloadUpdate, *, in_order: bool) -> Any:
+    """The workload with the strategy by which its controller makes the pods of that moment at once."""
+    if isinstance(merged, Deployment) and moment == "final" and update.kind == "changed":
+        strategy = replace(merged.spec.strategy, type=RECREATE, rolling_update=None)
+        return replace(merged, spec=replace(merged.spec, strategy=strategy))
+    if isinstance(merged, StatefulSet) and not in_order:
+        return replace(merged, spec=replace(merged.spec, pod_management_policy=PARALLEL))
+    return merged
+
+
+def _replace(
+    obj: Pod | CustomResource, update: WorkloadUpdate, world: World, moment: Rollout | None, *, stored: bool
+) -> None:
+    """The pods are new; what there is of a custom resource goes, as its controller is not known."""
+    remove_workloads(obj, world)
+    if moment is not None:
         _remove(update.removed, world)
-        for pod in update.added.pods:
+    elif isinstance(obj, CustomResource):
+        for pod in update.removed:
+            world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
+    for pod in update.added.pods:
+        if moment is None:
+            replace_pod(unbound(pod), world, stored=stored)
+        else:
             # Claims that are there were made for the pod with the UID that was written down.
             replace_pod(pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod), world)
-        return ()
-    merged = autoscaled(applied_object(obj, before), world.state.cluster)
-    if isinstance(merged, Deployment) and rollout == "final" and update.kind == "changed":
-        strategy = replace(merged.spec.strategy, type=RECREATE, rolling_update=None)
-        merged = replace(merged, spec=replace(merged.spec, strategy=strategy))
-    if isinstance(merged, StatefulSet) and not in_order:
-        merged = replace(merged, spec=replace(merged.spec, pod_management_policy=PARALLEL))
-    apply_workload(merged, world)
-    if rollout == "final" and not (in_order and isinstance(merged, StatefulSet)):
-        _remove(update.removed, world)
-    if isinstance(merged, CronJob):
-        run_once(merged, world)
-    return ()
 
 
 def _start_again(obj: Any, update: WorkloadUpdate, world: World) -> Sequence[KubernetesObject]:

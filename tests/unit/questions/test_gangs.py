@@ -356,3 +356,29 @@ def test_the_gate_counts_whom_a_gang_evicts() -> None:
     ]
     found = {(each["rule"], each["level"]) for each in report["policy"]["findings"]}
     assert ("budgetViolation", "fail") in found
+
+
+def test_a_named_workload_starts_again_also_where_there_are_groups() -> None:
+    """Its pods go and are made again: a cluster with groups, which takes time to settle, gives the same answer."""
+    it = Builder("gangs")
+    it.node("n1", 4000, {})
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w", "uid": "u", "controller": True}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "w"}}, "template": template}
+    meta = {"name": "w-0", "namespace": "x", "labels": {"app": "w"}, "ownerReferences": [owner]}
+    workload: list[Json] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "w", "namespace": "x", "uid": "u"}, "spec": spec},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container], "nodeName": "n1"}, "status": {"phase": "Running"}},
+    ]  # fmt: skip
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "x"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    for objects in ([*it.cluster, *workload], [*it.cluster, *workload, group]):
+        session = kwhatif.load(_text(objects), kubernetes_version="1.37", feature_gates=it.gates)
+        report = kwhatif.schedule(session, "replicaset/x/w")
+        assert [(each.outcome, each.node) for each in report.decisions] == [("Placed", "n1")]
+        assert [(row.update, row.removed) for row in report.workloads] == [("restarted", 1)]

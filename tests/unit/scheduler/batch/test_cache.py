@@ -39,6 +39,7 @@ from tests.builders import (
     on_name,
     pod,
     selector,
+    service,
     snapshot,
 )
 from tests.placing import Placing
@@ -368,7 +369,9 @@ def test_a_changed_node_is_searched_once_for_all_that_ask_for_the_same(
     second: PodBuilder, searched: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where their labels differ, and so their signatures; and what they get is what whole attempts give."""
-    state = snapshot(*nodes(), *low_pods())
+    state = snapshot(*nodes(), *low_pods(), service("web", {"app": "web"}))  # a rule reads the label
+    signed = [Signer(default_profile()).sign(each.info(), state) for each in (web(0), second)]
+    assert signed[0] != signed[1]
     placing = BatchCache(default_profile(), state)
     for each in (web(0), second):
         placing.attempt(each.info())
