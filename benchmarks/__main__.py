@@ -35,6 +35,7 @@ BENCHMARKS = (
     "audit",
     "live",
     "watch",
+    "page",
 )
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Unpack
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import AuditArguments
 from kwhatif.api.simulate import parameters_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import named_input
 from kwhatif.sources.manifests.named import require_namespace
@@ -81,7 +81,7 @@ def audit(
         raise InputError([_no_finding(explain, row)])
     if accepted is not None:
         row = accepted_in(row, accepted, today or datetime.now(UTC).date())
-    return worded(replace(report, audit=row))
+    return answered(replace(report, audit=row), session)
 
 
 def _probes(only: str) -> tuple[ProbeName, ...]:

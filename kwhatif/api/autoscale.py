@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_no_problems
+from kwhatif.api.notebook import answered
 from kwhatif.api.simulate import seconds_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -23,7 +24,6 @@ from kwhatif.questions.autoscaling.autoscale import (
 )
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
@@ -68,7 +68,7 @@ def autoscale(
         asked.require_sound()
         applied = Question(applied=asked.applied, template_paths=paths, caveats=asked.caveats)
     with rare_garbage_collection():
-        report = worded(ask_autoscale(session, question, applied))
+        report = answered(ask_autoscale(session, question, applied), session)
     require_no_problems(report)
     return report
 
@@ -126,7 +126,7 @@ def consolidate(
         hint = did_you_mean(nearest(name, session.cluster.all(Node)))
         raise InputError([Problem("--explain", f"there is no node {name}", hint=hint)])
     with rare_garbage_collection():
-        return worded(ask_consolidate(session, replace(question, explain=name)))
+        return answered(ask_consolidate(session, replace(question, explain=name)), session)
 
 
 def _question(

@@ -8,6 +8,7 @@ from typing import NamedTuple, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests
+from kwhatif.api.notebook import answered
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.groups import has_groups
@@ -24,7 +25,6 @@ from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.hooks import ends
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
@@ -97,7 +97,7 @@ def capacity(
         session = session if found is None else found.session
         row = None if found is None else found.row
         if not manifests:
-            return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row))
+            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row), session)
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         session, applied = with_groups(session, asked.applied)
@@ -112,7 +112,7 @@ def capacity(
             peak=row,
             caveats=asked.caveats,
         )
-        return worded(ask_capacity(session, question))
+        return answered(ask_capacity(session, question), session)
 
 
 def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> _Asked:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import CompareArguments
 from kwhatif.api.questions import preempt
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.questions.session.session import Session
 from kwhatif.render.comparison import answers, ends
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.comparison import (
     Comparison,
@@ -98,7 +98,7 @@ def compare_clusters(
             configured=configured,
             progress=progress or (lambda _done, _total: None),
         )
-        return worded(report)
+        return answered(report, after)
 
 
 def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[str, str]]:

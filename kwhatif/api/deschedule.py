@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from kwhatif.api.arguments import require_no_autoscaler, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
 from kwhatif.sources.text.files import standard_input
@@ -54,4 +54,4 @@ def deschedule(
         policy=file.policy, name=file.name, at=moment, rounds=rounds, caveats=(*file.caveats, *caveats)
     )
     with rare_garbage_collection():
-        return worded(ask_deschedule(session, question))
+        return answered(ask_deschedule(session, question), session)

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import PathLike
 from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.hooks import in_phases
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
@@ -111,7 +111,7 @@ def gate(
             session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile, audited=audited
         )
 
-    return worded(report)
+    return answered(report, session)
 
 
 def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> tuple[Audited, tuple[Caveat, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.api.metrics import POOL_LABELS
 from kwhatif.autoscaler.answer import AddedNode
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, is_extended_resource
 from kwhatif.kube.model.node import ZONE
@@ -16,7 +15,15 @@ from kwhatif.report.picture import Picture, PictureGroup, PictureNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
-#: Labels that say to which pool a node belongs, and a label that users often set themselves.
+#: Labels that say of which pool a node is: the first that any node has counts.
+POOL_LABELS = (
+    "karpenter.sh/nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "node.kubernetes.io/instance-type",
+)
+#: These, and one that many give themselves.
 _POOL_LABELS = ("pool", *POOL_LABELS)
 
 

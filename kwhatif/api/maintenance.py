@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
 from kwhatif.api.scenarios import runner
 from kwhatif.api.simulate import parameters_of, seconds_of
@@ -20,7 +21,6 @@ from kwhatif.questions.maintenance.outage import outage as play_outage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
 from kwhatif.sweep.scenario import Outages, Runner, ScenarioOutcome, drain_each, outage_each
@@ -67,7 +67,7 @@ def drain(
             report = drain_each(session, names, question, parameters, run)
         else:
             report = play_drain(session, names, question, parameters, order=order)
-    return worded(report)
+    return answered(report, session)
 
 
 def outage(
@@ -104,7 +104,7 @@ def outage(
             report = outage_each(session, each, Outages(deleted=deleted), parameters, run)
         else:
             report = play_outage(session, names, parameters, deleted=deleted)
-    return worded(report)
+    return answered(report, session)
 
 
 def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] | None = None) -> Report:
@@ -132,7 +132,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         asked = ask_release(options, "", (), live=False)
         other = session.for_release(asked.release)
         other.caveats = (*session.caveats, *asked.caveats)
-        return worded(ask_upgrade(session, other, *([progress] if progress else ())))
+        return answered(ask_upgrade(session, other, *([progress] if progress else ())), session)
 
 
 def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kwhatif.api.capacity import capacity
+from kwhatif.api.html import POOL_LABELS
 from kwhatif.api.maintenance import drain, outage
 from kwhatif.api.questions import pending
 from kwhatif.kube.model.node import HOSTNAME, ZONE
@@ -20,15 +21,7 @@ from kwhatif.sources.manifests.given import Source
 from kwhatif.state.node_info import NodeInfo
 
 T = TypeVar("T")
-#: Labels that say to which pool a node belongs: the first that any node has counts.
-POOL_LABELS = (
-    "karpenter.sh/nodepool",
-    "eks.amazonaws.com/nodegroup",
-    "cloud.google.com/gke-nodepool",
-    "kubernetes.azure.com/agentpool",
-    "node.kubernetes.io/instance-type",
-)
-#: The most pods of a template that are counted.
+#: Up to this number, pods of a template are counted.
 LIMIT = 1_000
 _CORE = 1_000
 

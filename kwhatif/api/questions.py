@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.manifests import ManifestOptions, SchedulingOptions, read_manifests, require_asked, require_no_problems
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import PodSelection
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.pod_choice import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
@@ -94,12 +94,12 @@ def _answer(session: Session, command: str, manifests: Sequence[Source], options
 def _judged(session: Session, command: str, question: Question, *, aftermath: bool) -> Report:
     answer = judge(session, question)
     if not aftermath:
-        return worded(answer.report(session, command))
+        return answered(answer.report(session, command), session)
     from kwhatif.questions.gate import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))
-    return worded(replace(answer.report(session, command), story=story))
+    return answered(replace(answer.report(session, command), story=story), session)
 
 
 def advise(
@@ -131,7 +131,7 @@ def advise(
     asked.require_sound()
     question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
     with rare_garbage_collection():
-        report = worded(ask_advice(session, question, Limits(most, workloads)))
+        report = answered(ask_advice(session, question, Limits(most, workloads)), session)
     require_no_problems(report)
     return report
 
@@ -174,4 +174,4 @@ def pending(
             from kwhatif.questions.autoscaling.autoscale import with_rounds
 
             report = with_rounds(report, session, session.scaling)
-        return worded(report)
+        return answered(report, session)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal, Unpack
 
 from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import Times
 from kwhatif.api.simulate import parameters_of
 from kwhatif.edits.edit import Resize, Wrong
@@ -17,7 +18,6 @@ from kwhatif.kube.model.meta import parse_time
 from kwhatif.questions.resize import ask_resize, ask_updater
 from kwhatif.questions.session.moment import moment_of
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input
@@ -67,7 +67,7 @@ def resize(
         dated = owned.at(owned.state.fork())
         dated.caveats = (*owned.caveats, *assumed)
         with rare_garbage_collection():
-            return worded(ask_updater(dated, subject, parameters_of(options), where, parse_time(at)))
+            return answered(ask_updater(dated, subject, parameters_of(options), where, parse_time(at)), session)
     if isinstance(requests, str):
         raise TypeError(f"requests is a mapping, or 'vpa', not {requests!r}")
     content = {"object": pod, "requests": dict(requests or {}), "limits": dict(limits or {})}
@@ -78,4 +78,4 @@ def resize(
     edit = read.edits[0].edit
     assert isinstance(edit, Resize), "nothing else was written"
     with rare_garbage_collection():
-        return worded(ask_resize(session, edit, parameters_of(options), where))
+        return answered(ask_resize(session, edit, parameters_of(options), where), session)

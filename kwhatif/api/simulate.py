@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.api.manifests import with_gangs
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import SimulationOptions
 from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
@@ -19,7 +20,6 @@ from kwhatif.questions.manifests.hooks import steps_of
 from kwhatif.questions.session.session import Session, without_modelled
 from kwhatif.questions.story.simulate import Runs, applied_in
 from kwhatif.questions.story.simulate import simulate as play
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.strict import parse_validation
@@ -83,7 +83,7 @@ def simulate(
     caveats = tuple(without_modelled(caveats, session.cluster))
     with rare_garbage_collection():
         report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed, progress) if runs else None)
-    return worded(replace(report, caveat_details=merged((*caveats, *report.caveat_details))))
+    return answered(replace(report, caveat_details=merged((*caveats, *report.caveat_details))), session)
 
 
 def parameters_of(options: Mapping[str, object]) -> Parameters:

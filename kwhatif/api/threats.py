@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
+from kwhatif.api.notebook import answered
 from kwhatif.api.options import PodSelection, ThreatsArguments
 from kwhatif.api.simulate import parameters_of
 from kwhatif.errors import InputError, Problem
@@ -14,7 +15,6 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.matching.pod_choice import pod_choice
 from kwhatif.questions.session.session import Session
-from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
 from kwhatif.sources.manifests.named import require_namespace
@@ -73,7 +73,7 @@ def threats(
     descheduler = None if policy is None else _descheduler(session, policy, now or datetime.now(UTC))
     run = runner(options, NodeOutcome, progress)
     with rare_garbage_collection():
-        return worded(ask_threats(session, question, run, descheduler))
+        return answered(ask_threats(session, question, run, descheduler), session)
 
 
 def who_fits(session: Session, node: str, *, namespace: str | None = None, **selection: Unpack[PodSelection]) -> Report:
@@ -97,7 +97,7 @@ def who_fits(session: Session, node: str, *, namespace: str | None = None, **sel
     from kwhatif.questions.threats.who_fits import ask_who_fits
 
     with rare_garbage_collection():
-        return worded(ask_who_fits(session, node, choice))
+        return answered(ask_who_fits(session, node, choice), session)
 
 
 def _kinds(only: str) -> tuple[ThreatKind, ...]:

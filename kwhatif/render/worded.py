@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -14,11 +13,9 @@ from kwhatif.render.stand_ins import with_own_names
 from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
 from kwhatif.report.audit import AuditFindingRow, AuditRow
-from kwhatif.report.comparison import Comparison
 from kwhatif.report.deschedule import DescheduleRow
 from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.policy import FindingRow
-from kwhatif.report.row import Document, draw_in_notebooks
 from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story
 from kwhatif.words.audit import finding_message
 from kwhatif.words.maintenance import why_blocked, why_harmful
@@ -89,24 +86,6 @@ def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
 
 def _seconds(value: object) -> str:
     return seconds(value) if isinstance(value, float | int) else str(value)
-
-
-def _framed(document: Document) -> str | None:
-    """Its page within a notebook: in a frame, so that neither changes the look of the other."""
-    from kwhatif.render.html.page import comparison_to_html, to_html
-
-    match document:
-        case Report():
-            made = to_html(document)
-        case Comparison():
-            made = comparison_to_html(document)
-        case _:
-            return None
-    page = html.escape(made, quote=True)
-    return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="kwhatif"></iframe>'
-
-
-draw_in_notebooks(_framed)
 
 
 def worded(report: Report) -> Report:

@@ -30,7 +30,7 @@ from kwhatif.report.threats import ThreatsRow, WhoFitsRow
 from kwhatif.report.upgrade import UpgradeRow
 
 
-class Report(Document, kw_only=True, tag_field="kind", tag="Report"):
+class Report(Document, kw_only=True, tag_field="kind", tag="Report", dict=True, gc=True):
     """Decisions, and what they rest on."""
 
     command: str

@@ -81,6 +81,10 @@ class Browser:
         """What the script returns."""
         return self.driver.execute_script(script, *arguments)
 
+    def later(self, script: str, *arguments: Any) -> Any:
+        """What the script gives to the function that is its last argument."""
+        return self.driver.execute_async_script(script, *arguments)
+
     def all(self, selector: str) -> list[Any]:
         """The elements that are seen."""
         return [each for each in self.driver.find_elements("css selector", selector) if each.is_displayed()]
@@ -110,8 +114,9 @@ class Browser:
     def violations(self, axe: str, rule: str = "") -> list[str]:
         """What axe-core objects to, by all rules or by that one: rule, and elements."""
         self.run(f"if (!window.axe) {{ {axe} }}")
-        found = self.driver.execute_async_script(
-            "axe.run(arguments[0] ? { runOnly: [arguments[0]] } : {}).then(arguments[1])", rule
+        found = self.later(
+            "axe.run({ resultTypes: ['violations'], ...(arguments[0] ? { runOnly: [arguments[0]] } : {}) }).then(arguments[1])",
+            rule,
         )
         return [f"{each['id']}: {[node['html'][:160] for node in each['nodes']][:3]}" for each in found["violations"]]
 

@@ -278,6 +278,7 @@ HOSTILE = (
     "<img src=x onerror=window.ran=3>",
     "&lt;b&gt;&#60;i&#62;",
     "\u202egnp.exe\u202c",
+    "\u200f\u061c\u2067abc\u2069\u200b\ufeff\u0000\u001b[31m",
     "'\"><svg onload=window.ran=4>",
     "{{ 7 * 7 }}{% raw %}",
     "<!--<script>",
@@ -285,12 +286,14 @@ HOSTILE = (
 )
 
 
-def test_names_are_data(browser: Browser, axe: str, tmp_path: Path) -> None:
+def _hostile() -> kwhatif.Session:
+    """A cluster in which all that has a name has one of these."""
     nodes = [
         {
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": f"{at}{name}", "labels": {"topology.kubernetes.io/zone": name, "pool": name}},
+            "spec": {"taints": [{"key": name, "value": name, "effect": "PreferNoSchedule"}]},
             "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
         }
         for at, name in enumerate(HOSTILE)
@@ -299,17 +302,31 @@ def test_names_are_data(browser: Browser, axe: str, tmp_path: Path) -> None:
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": name, "namespace": "shop"},
+            "metadata": {"name": name, "namespace": name, "ownerReferences": [_owner(name)]},
             "spec": {"nodeName": f"{at}{name}", "containers": [{"name": "c"}]},
         }
         for at, name in enumerate(HOSTILE)
     ]
-    session = kwhatif.load(
-        kwhatif.text(
-            json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}),
-            "</title><script>window.ran=5</script>",
-        )
-    )
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]})
+    return kwhatif.load(kwhatif.text(listed, "</title><script>window.ran=5</script>"))
+
+
+def _owner(name: str) -> dict[str, object]:
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name[:40], "controller": True}
+
+
+def _is_inert(browser: Browser) -> None:
+    """Nothing ran, nothing was asked for, no element comes of a name, nothing is hidden or turned round."""
+    assert browser.run("return window.ran") is None
+    assert (browser.requests(), browser.complaints()) == ([], [])
+    assert browser.run("return document.querySelectorAll('img, main script, b, i').length") == 0
+    assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0
+    acting = r"/[\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f\u061c\ufeff\u001b]/"
+    assert browser.run(f"return {acting}.exec(document.documentElement.textContent)") is None
+
+
+def test_names_are_data(browser: Browser, axe: str, tmp_path: Path) -> None:
+    session = _hostile()
     report = kwhatif.schedule(session, DEMO / "pods" / "small.yaml")
     path = tmp_path / "hostile.html"
     path.write_text(kwhatif.html(report, session), encoding="utf-8")
@@ -318,12 +335,49 @@ def test_names_are_data(browser: Browser, axe: str, tmp_path: Path) -> None:
         browser.run("document.querySelector(`[data-n='${arguments[0]}'] button`).click()", at)
         assert browser.one("#node-title").text
         browser.one("dialog .close").click()
-    assert browser.run("return window.ran") is None
-    assert (browser.requests(), browser.complaints()) == ([], [])
-    assert browser.run("return document.querySelectorAll('img, main script, b, i').length") == 0
-    assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0
-    assert "\u202e" not in browser.run("return document.documentElement.textContent")
+    browser.one("#filter").send_keys("<script>")
+    browser.wait("document.getElementById('found').textContent.startsWith('3 of')")
+    _is_inert(browser)
     assert browser.violations(axe) == []
+
+
+def test_names_in_stories_are_data(browser: Browser, tmp_path: Path) -> None:
+    session = _hostile()
+    report = kwhatif.outage(session, each="pool", jobs=1)
+    path = tmp_path / "stories.html"
+    path.write_text(kwhatif.html(report, session), encoding="utf-8")
+    browser.open(path)
+    for link in browser.all("table a"):
+        link.click()
+        if browser.all("#player"):
+            browser.one("#step").send_keys("\ue010")  # end
+    assert browser.one("#said").text
+    _is_inert(browser)
+
+
+NOTEBOOK = """<!doctype html><meta charset="utf-8"><style>h1, .node { display: none } iframe { color: red }</style>
+<script>addEventListener("message", (event) => { window.told = event.data; });</script>"""
+
+
+def test_in_a_notebook_the_page_stands_in_a_frame_with_its_map(browser: Browser, page: Page, tmp_path: Path) -> None:
+    report, _ = page("each")
+    path = tmp_path / "notebook.html"
+    path.write_text(f"{NOTEBOOK}<h1>Notebook</h1>{report._repr_html_()}", encoding="utf-8")
+    browser.open(path)
+    frame = browser.one("iframe")
+    browser.driver.switch_to.frame(frame)
+    try:
+        assert len(browser.all(".node")) == report.snapshot.nodes
+        browser.one("#filter").send_keys("gpu-")
+        browser.wait("document.getElementById('found').textContent.startsWith('2 of')")
+        scenario = next(each for each in browser.all("table a") if each.text == "gpu-b1")
+        browser.run("arguments[0].click()", scenario)
+        assert browser.one("h1").text  # and not the notebook again
+        assert browser.run("return document.getElementById('player').closest('.told') !== null")
+        assert browser.run("try { return parent.document.title } catch { return 'kept out' }") == "kept out"
+    finally:
+        browser.driver.switch_to.default_content()
+    assert (browser.requests(), browser.complaints()) == ([], [])
 
 
 def test_a_thousand_nodes_are_cells_that_can_be_found(browser: Browser, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from kubernetes import client
@@ -311,6 +312,8 @@ def test_a_notebook_shows_the_page_in_a_frame(cluster: kwhatif.Session) -> None:
     shown = report._repr_html_()
     assert shown is not None
     (page,) = re.findall(r'^<iframe srcdoc="([^"]*)" [^>]*></iframe>$', shown)
-    assert html.unescape(page) == kwhatif.html(report)
+    assert html.unescape(page) == kwhatif.html(report, cluster)
+    assert "asked" not in report.to_dict()
+    assert msgspec.structs.replace(report) == report
     assert kwhatif.compare(report, report)._repr_html_() is not None
     assert repr(cluster).endswith("cluster.yaml: 12 nodes, 49 pods>")

@@ -108,13 +108,12 @@ class _Group(NamedTuple):
 
 
 class Alone:
-    """Judges each pod alone; adds to `caveats`."""
+    """Judges each pod alone."""
 
     def __init__(
         self,
         profiles: Mapping[str, Profile],
         new_pods: NewPods,
-        caveats: dict[Caveat, None],
         *,
         described: int | None,
         admission: bool,
@@ -124,16 +123,15 @@ class Alone:
         Args:
             profiles: scheduler name -> profile.
             new_pods: where workloads are applied; pods are created in forks of it.
-            caveats: is added to.
             described: how many candidates for eviction a decision describes, best first; None: all.
             admission: otherwise workloads are taken as the API server has stored them.
         """
         self._profiles = profiles
         self._new_pods = new_pods
-        self._caveats = caveats
         self._described = described
         self._admission = admission
-        #: What had to be assumed of pods and claims.
+        #: What the decisions leave out, and what had to be assumed of pods and claims.
+        self.caveats: dict[Caveat, None] = {}
         self.assumed: dict[Caveat, None] = {}
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
@@ -158,10 +156,10 @@ class Alone:
             yield replace(self._decide_first(applied, group), source=applied.source, runs_on=applied.runs_on)
             if len(group.names) > 1:
                 count = len(group.names) + (left_out if len(groups) == 1 else 0)
-                self._caveats[OneOfEqualPods(workload=workload, count=count)] = None
+                self.caveats[OneOfEqualPods(workload=workload, count=count)] = None
         if left_out:
             judged = len(update.added.pods)
-            self._caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
+            self.caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
 
     def _apply(self, applied: Applied, planner: Planner) -> WorkloadUpdate:
         """The pods that would be created in addition to existing ones; nothing is removed."""
@@ -256,5 +254,5 @@ class Alone:
         if profile is None:
             return ignored(pod.pod)
         decision, result = decide(profile, pod, state, described=self._described)
-        self._caveats.update(dict.fromkeys(caveats_of(result)))
+        self.caveats.update(dict.fromkeys(caveats_of(result)))
         return replace(decision, changes=candidate.changes)

@@ -205,7 +205,6 @@ class _Judging:
         alone = Alone(
             self._session.profiles,
             self._new_pods,
-            self._caveats,
             described=question.described,
             admission=question.admission,
         )
@@ -223,6 +222,7 @@ class _Judging:
         decisions += filter(None, [alone.decide(info.pod) for info in self._asked_pending()])
         of_groups, self._groups = alone.judge_groups()
         decisions += of_groups
+        self._caveats.update(alone.caveats)
         self._assumed = alone.assumed
         return [], decisions, []
 

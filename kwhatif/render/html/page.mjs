@@ -87,40 +87,64 @@ function cardBody(node) {
 const card = (number) => make("li", { class: `node ${look(number)[0]}`, "data-n": number },
   make("button", { type: "button" }, cardBody(nodeOf(number))));
 
-/** The texts that a node is found by; its pods only where enough is typed to mean one. */
+/** What a node is found by, but for its pods. */
 const index = new Map();
-function textOf(number, deep) {
-  const key = deep ? -1 - number : number;
-  if (!index.has(key)) {
+function textOf(number) {
+  if (!index.has(number)) {
     const node = nodeOf(number);
-    const words = [node.name, node.place, node.pool, ...node.state, look(number)[2], why(number)];
-    if (deep) for (const pod of podsOf(node)) words.push(`${pod.namespace}/${pod.name}`, pod.workload);
-    index.set(key, words.join("\n").toLowerCase());
+    index.set(number, [node.name, node.place, node.pool, ...node.state, look(number)[2], why(number)].join("\n").toLowerCase());
   }
-  return index.get(key);
+  return index.get(number);
 }
 
-function isFound(number, wanted) {
-  return wanted.every((word) => textOf(number, false).includes(word) || (word.length > 2 && textOf(number, true).includes(word)));
+/** Whether a node has a pod whose name, namespace or workload holds the word: namespaces and workloads are asked once. */
+function holds(word) {
+  const cut = word.indexOf("/"), right = word.slice(cut + 1);
+  const groups = data.groups.map(([namespace, workload]) => {
+    const space = text(namespace).toLowerCase();
+    if (space.includes(word) || text(workload).toLowerCase().includes(word)) return "found";
+    return cut >= 0 && space.endsWith(word.slice(0, cut)) ? "begins" : "";
+  });
+  return (number) => {
+    const pods = data.nodes[number][7];
+    for (let at = 0; at < pods.length; at += 2) {
+      const group = groups[pods[at]], name = pods[at + 1].toLowerCase();
+      if (group === "found" || name.includes(word) || (group && name.startsWith(right))) return true;
+    }
+    return false;
+  };
 }
 
+/** Show what holds all that is typed; in slices, between which the browser answers. */
+let slice = 0;
 function find() {
-  const wanted = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const dense = Boolean(document.querySelector(".map.dense")), found = [];
-  const all = document.querySelectorAll(".places [data-n]");
-  for (const each of all) {
-    const hit = isFound(Number(each.dataset.n), wanted);
-    if (hit) found.push(Number(each.dataset.n));
-    if (dense) each.classList.toggle("dim", !hit); else each.hidden = !hit;
-  }
-  for (const part of document.querySelectorAll(".pool, .place")) {
-    part.hidden = !dense && wanted.length > 0 && !part.querySelector("[data-n]:not([hidden])");
+  cancelAnimationFrame(slice);
+  const typed = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  // Of pods only where enough is typed to mean one.
+  const wanted = typed.map((word) => [word, word.length > 2 ? holds(word) : () => false]);
+  const dense = Boolean(document.querySelector(".map.dense")), found = [], all = document.querySelectorAll(".places [data-n]");
+  let at = 0;
+  const go = () => {
+    for (const end = performance.now() + 8; at < all.length && performance.now() < end; at += 1) {
+      const each = all[at], number = Number(each.dataset.n);
+      const hit = wanted.every(([word, inPods]) => textOf(number).includes(word) || inPods(number));
+      if (hit) found.push(number);
+      if (dense) each.classList.toggle("dim", !hit); else each.hidden = !hit;
+    }
+    if (at < all.length) slice = requestAnimationFrame(go); else showFound(found, all.length, dense, typed.length > 0);
+  };
+  go();
+}
+
+function showFound(found, of, dense, isAsked) {
+  for (const part of dense ? [] : document.querySelectorAll(".pool, .place")) {
+    part.hidden = isAsked && !part.querySelector("[data-n]:not([hidden])");
   }
   const results = $("results");
-  results.hidden = !dense || !wanted.length;
+  results.hidden = !dense || !isAsked;
   results.replaceChildren(...(results.hidden ? [] : found.slice(0, MOST_FOUND).map(card)));
   const shown = results.hidden || found.length <= MOST_FOUND ? "" : `, the first ${MOST_FOUND} below`;
-  $("found").textContent = wanted.length ? `${found.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} nodes${shown}` : "";
+  $("found").textContent = isAsked ? `${found.length.toLocaleString("en")} of ${of.toLocaleString("en")} nodes${shown}` : "";
 }
 
 function show(number) {
@@ -385,12 +409,23 @@ if (data) {
   });
   if ($("player")) player();
 }
+function reveal(target) {
+  const around = target.closest("details:not([open])");
+  if (around) around.open = true;
+  target.scrollIntoView();
+}
 function unfold() {
-  const target = location.hash && document.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`);
-  const around = target && target.closest("details:not([open])");
-  if (around) { around.open = true; target.scrollIntoView(); }
+  const target = location.hash && $(location.hash.slice(1));
+  if (target && target.closest("details:not([open])")) reveal(target);
 }
 addEventListener("hashchange", unfold);
+// In a notebook the page has no address of its own, and a link to a part of it would lead to the notebook.
+if (location.protocol === "about:") {
+  addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']"), target = link && $(link.getAttribute("href").slice(1));
+    if (target) { event.preventDefault(); reveal(target); }
+  });
+}
 unfold();
 let folded = [];
 addEventListener("beforeprint", () => {

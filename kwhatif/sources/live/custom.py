@@ -31,6 +31,7 @@ class _Noted(Cluster):
     def of(cls, cluster: Cluster) -> _Noted:
         noted = cls.__new__(cls)
         cluster._fork_into(noted)
+        noted._derived = {}  # to keep that up with each pod that is adopted would take longer
         noted.written = {}
         return noted
 

@@ -61,16 +61,9 @@ class _Controlled:
         }
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Controlled | None:
-        """Itself, if that is about none of them."""
+        """Itself, if they stay the same ones: many leave at once when they are adopted."""
         was, now = (each is not None and is_custom_controlled(each) for each in (before, after))
-        changed = after or before
-        if changed is None or not (was or now) or (was and now):
-            return self
-        other, kind, key = _Controlled.__new__(_Controlled), type(changed), key_of(changed)
-        other.keys = {**self.keys, kind: {each: None for each in self.keys[kind] if each != key}}
-        if now:
-            other.keys[kind][key] = None
-        return other
+        return self if was == now and (not was or (before is not None and after is not None)) else None
 
 
 def custom_controlled(cluster: Cluster) -> list[KubernetesObject]:

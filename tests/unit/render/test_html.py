@@ -193,6 +193,61 @@ def test_pods_that_land_together_need_their_sum() -> None:
     assert needed == sum(each.requests["cpu"] for each in landing)
 
 
+def test_the_nodes_of_a_zone_that_may_not_fail_are_marked_with_it() -> None:
+    report = kwhatif.outage(demo(), each="topology.kubernetes.io/zone", jobs=1)
+    (view,) = views(report, picture(demo()))
+    marked = {row.scenario: list(row.verdict.nodes) for row in report.scenarios}
+    assert view.marks.keys() == {node.name for node in demo().state.nodes}
+    assert all(view.marks[node].why.startswith(f"{zone}: ") for zone, nodes in marked.items() for node in nodes)
+
+
+def test_nodes_that_the_report_leaves_out_do_not_fit_as_others_do_not() -> None:
+    report = kwhatif.advise(demo(), DEMO / "pods" / "impossible.yaml")
+    (decision,) = report.decisions
+    assert sum(row.alike for row in decision.rejected) == report.snapshot.nodes - len(decision.rejected) > 0
+    (view,) = views(report, picture(demo()))
+    assert len(view.marks) == report.snapshot.nodes
+    assert {mark.kind for mark in view.marks.values()} == {"rejected"}
+
+
+def test_what_is_used_in_the_end_is_what_moved() -> None:
+    report = kwhatif.drain(demo(), "general-a1", ignore_daemonsets=True, delete_emptydir_data=True)
+    drawn = picture(demo())
+    (view,) = views(report, drawn)
+    used = {node.name: node.used[0] for node in drawn.nodes}
+    after = {node: mark.after["cpu"] for node, mark in view.marks.items() if mark.after is not None}
+    assert after["general-a1"] < used["general-a1"]
+    assert sum(after.values()) == sum(used[node] for node in after)  # all of it comes back
+    assert "in the end" in kwhatif.html(report, demo())
+
+
+def test_gangs_stand_in_their_racks_and_are_counted_together() -> None:
+    folder = DEMO.parent / "gangs" / "demo"
+    gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    session = kwhatif.load(folder / "cluster.yaml", kubernetes_version="1.37", feature_gates=gates)
+    report = kwhatif.capacity(session, folder / "train.yaml")
+    text = kwhatif.html(report, session)
+    first, *others = views(report, picture(session))
+    assert first.title == "4 more pods"
+    assert len(others) == 4
+    assert {node: mark.landing for node, mark in first.marks.items() if mark.landing} == {"a1": 2, "a2": 2}
+    assert re.findall(r'<h3 id="place\d">(\w+) <', text) == ["a", "b"]
+
+
+def test_two_clusters_one_node_and_two_releases_are_on_the_map_too() -> None:
+    monday, tuesday = (kwhatif.load(DEMO.parent / "compare" / f"{day}.yaml") for day in ("monday", "tuesday"))
+    (compared,) = views(kwhatif.compare_clusters(monday, tuesday), picture(tuesday))
+    assert {node: mark.kind for node, mark in compared.marks.items()} == {"a1": "swaps", "c1": "swaps", "d1": "new"}
+    (fits,) = views(kwhatif.who_fits(demo(), "general-a1"), picture(demo()))
+    assert fits.marks["general-a1"].kind == "lands"
+    threatened, *_ = views(kwhatif.threats(demo(), "deploy/shop/api", only="drain"), picture(demo()))
+    assert {node for node, mark in threatened.marks.items() if mark.kind == "evicts"} == {
+        "general-a1",
+        "general-b1",
+        "general-c1",
+    }
+
+
 def test_many_nodes_are_cells() -> None:
     small = picture(demo())
     nodes = tuple(
