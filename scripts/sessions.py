@@ -112,17 +112,16 @@ def _saving(run: _Run) -> str:
 
 def _conversation(run: _Run) -> str:
     """What is said on stdin and stdout, as any client of the protocol says it."""
-    process = run("mcp", "--from", str(ROOT / "fixtures" / "demo" / "cluster.yaml"))
-    assert process.stdin is not None
     start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
-    _say(process.stdin, {"id": 1, "method": "initialize", "params": start})
-    _line(process)
-    _say(process.stdin, {"method": "notifications/initialized"})
     asked = {"name": "drain", "arguments": {"nodes": ["general-a1"], "ignore_daemonsets": True}}
-    question = _say(process.stdin, {"id": 2, "method": "tools/call", "params": asked})
-    text = json.loads(_line(process))["result"]["content"][0]["text"]
-    process.stdin.close()
-    process.wait()
+    with run("mcp", "--from", str(ROOT / "fixtures" / "demo" / "cluster.yaml")) as process:
+        assert process.stdin is not None
+        _say(process.stdin, {"id": 1, "method": "initialize", "params": start})
+        _line(process)
+        _say(process.stdin, {"method": "notifications/initialized"})
+        question = _say(process.stdin, {"id": 2, "method": "tools/call", "params": asked})
+        text = json.loads(_line(process))["result"]["content"][0]["text"]
+        process.stdin.close()
     about = "A question, as a client of the protocol writes it to stdin, and the text of the answer:"
     return f"{about}\n\n```json\n{question}```\n\n```text\n{text}\n```"
 
