@@ -165,9 +165,13 @@ def _amount(name: str, cell: str) -> int:
 # --- Prometheus --------------------------------------------------------------------------------------------------
 
 
+_OBJECT = re.compile(rb"\s*\{")
+_OF_PROMETHEUS = re.compile(rb'"(?:resultType|errorType)"')
+
+
 def _prometheus_answer(text: bytes) -> Mapping[str, Any] | None:
     """The answer of `/api/v1/query`; None: it is something else."""
-    if not re.match(rb"\s*\{", text) or not re.search(rb'"(?:resultType|errorType)"', text):
+    if not _OBJECT.match(text) or not _OF_PROMETHEUS.search(text):
         return None
     try:
         answer = msgspec.json.decode(text)

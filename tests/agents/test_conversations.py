@@ -97,7 +97,7 @@ CONVERSATIONS: dict[str, list[Ask]] = {
         yes("who_fits", "general-a1", node="general-a1"),
     ],
     "does it get more where it runs": [
-        wrong("resize", "say what the pod is to get", pod="pod/shop/api-64f75d757d-472td"),
+        wrong("resize", "say the new requests or limits", pod="pod/shop/api-64f75d757d-472td"),
         no("resize", pod="pod/shop/api-64f75d757d-472td", requests=["cpu=3"]),
         yes("resize", pod="pod/shop/api-64f75d757d-472td", requests=["cpu=900m"]),
     ],

@@ -125,7 +125,7 @@ def test_what_is_offered(demo: kwhatif.Session) -> None:
     drain = next(tool for tool in tools if tool.name == "drain")
     assert drain.description.startswith("Can these nodes be drained?")
     properties = drain.input_schema["properties"]
-    assert properties["ignore_daemonsets"] == {"type": "boolean", "description": "Let pods of DaemonSets stay."}
+    assert properties["ignore_daemonsets"] == {"type": "boolean", "description": "Do not evict pods of DaemonSets."}
     assert properties["parallel"] == {
         "type": "integer",
         "minimum": 1,

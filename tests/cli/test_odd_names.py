@@ -144,8 +144,8 @@ def test_a_file_that_looks_like_an_option_with_its_value(name: str, *, is_there:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("simulate --then", "--then needs a value: --then EDIT (An action once the cluster has settled: "),
-        ("simulate --then -o json", "--then needs a value, but -o comes next: --then EDIT (An action"),
+        ("simulate --then", "--then needs a value: --then EDIT (What to do once the cluster has settled: "),
+        ("simulate --then -o json", "--then needs a value, but -o comes next: --then EDIT (What to do"),
         ("schedule pod.yaml --from --if={}", "--from needs a value, but --if={} comes next: --from PATH (Read"),
         ("schedule pod.yaml -f --quiet", "-f needs a value, but --quiet comes next: -f MANIFEST (The same as MANIFEST"),
     ],

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.sources.dumps.foreign.layouts import TOOLS
 from tests.pattern_steps import growth
 
 _METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
@@ -28,6 +29,10 @@ _AT_RUN_TIME = {
     'rb"(?<=\\}),\\s*(?=" + beginning + rb")"': rb'(?<=\}),\s*(?=\{\s*"kind"\s*:\s*"[^"]*"\s*,\s*"apiVersion")',
     're.escape(self.suffix) + r"(?![\\w-]|\\.\\w)"': r"\.example\.com(?![\w-]|\.\w)",
 }
+#: How the patterns of tables are asked: there the method is not called on the name of the table.
+_ASKED = {"layouts.TOOLS": {"fullmatch"}, "requests._NAMED": {"fullmatch"}}
+#: Compiled by a function for the rows of a table, which are tried themselves.
+_OF_TOOLS = 'rf"(?P<top>(?:[^/]+/)*?){text}"'
 
 
 def _modules() -> Iterator[Any]:
@@ -58,7 +63,7 @@ def _parsed() -> dict[Path, ast.Module]:
 
 def _uses(trees: dict[Path, ast.Module]) -> dict[str, set[str]]:
     """Name of a pattern, with and without that of the module -> how it is asked there, or anywhere."""
-    uses: dict[str, set[str]] = {}
+    uses: dict[str, set[str]] = {name: set(methods) for name, methods in _ASKED.items()}
     for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr in _METHODS:
@@ -103,15 +108,18 @@ def _cases() -> dict[str, tuple[re.Pattern[Any], str]]:
             continue  # it is a value of its module
         if isinstance(source, ast.Constant):
             cases[f"{source.value!r}.{function}"] = (re.compile(source.value), "finditer")
-        else:
-            text = ast.unparse(source)
-            wanted = next(
-                pattern
-                for known, pattern in _AT_RUN_TIME.items()
-                if ast.unparse(ast.parse(known).body[0].value) == text  # type: ignore[attr-defined]
-            )
+        elif (text := ast.unparse(source)) != _unparsed(_OF_TOOLS):
+            wanted = next(pattern for known, pattern in _AT_RUN_TIME.items() if _unparsed(known) == text)
             cases[f"{text}.{function}"] = (re.compile(wanted), "finditer")
+    for tool in TOOLS:
+        every = (tool.mark, *tool.objects, tool.notes, tool.never)
+        cases |= {f"{tool.name} {n}": (each, "fullmatch") for n, each in enumerate(every) if each is not None}
     return cases
+
+
+def _unparsed(expression: str) -> str:
+    """The expression as all expressions of the source are compared."""
+    return ast.unparse(ast.parse(expression, mode="eval"))
 
 
 @pytest.fixture(autouse=True)

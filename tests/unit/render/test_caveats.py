@@ -696,8 +696,7 @@ SENTENCES: dict[Caveat, str] = {
         "2 NodeOverlays and 1 CapacityBuffer would change what the autoscaler does, and are not modelled"
     ),
     AutoscalerSettingsRead(source="Deployment kube-system/cluster-autoscaler", flags=("expander", "nodes")): (
-        "the Cluster Autoscaler's settings are the arguments of Deployment kube-system/cluster-autoscaler: expander and"
-        " nodes"
+        "the Cluster Autoscaler's settings are those of Deployment kube-system/cluster-autoscaler: expander and nodes"
     ),
     AutoscalerKnowsNoGroups(autoscaler="karpenter", groups=("batch/train",)): (
         "Karpenter does not know groups of pods: it adds nodes for each pod of batch/train by itself; the scheduler"

@@ -111,8 +111,7 @@ _SHOWN = 100
 
 def plain(paths: Sequence[str]) -> Layout:
     """Every file that could hold objects; hidden ones are left out."""
-    hidden = re.compile(r"(?:.*/)?\..*").fullmatch
-    files = (path for path in paths if path.endswith(SUFFIXES) and not hidden(path))
+    files = (path for path in paths if path.endswith(SUFFIXES) and "/." not in f"/{path}")
     return Layout("an archive", dict.fromkeys(files, ""), may_be_empty=True, is_known=False)
 
 
