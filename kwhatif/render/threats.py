@@ -103,6 +103,7 @@ def _threats(row: ThreatsRow, report: Report, detail: Detail) -> Iterator[Block]
         number("Priority"),
         *([words("Shown by")] if is_whole else []),
     )
+    groups = [[each] for each in row.threats] if detail.wide else _grouped(row.threats, by_node=is_whole)
     rows = [
         (
             _what(each, [other.by for other in alike]),
@@ -110,7 +111,7 @@ def _threats(row: ThreatsRow, report: Report, detail: Detail) -> Iterator[Block]
             each.priority,
             *([exact(command(each.command, report)) if each.command else _FILE] if is_whole else []),
         )
-        for each, *alike in (_grouped(row.threats) if not detail.wide else [[each] for each in row.threats])
+        for each, *alike in groups
     ]
     yield Table(columns, rows)
     if not is_whole:
@@ -120,14 +121,14 @@ def _threats(row: ThreatsRow, report: Report, detail: Detail) -> Iterator[Block]
 _FILE = "kwhatif preempt FILE, with the manifest of -o json"
 
 
-def _grouped(rows: Sequence[ThreatRow]) -> Iterator[list[ThreatRow]]:
-    """The rows, with higher classes whose pods do the same, and nodes with the same events."""
+def _grouped(rows: Sequence[ThreatRow], *, by_node: bool) -> Iterator[list[ThreatRow]]:
+    """The rows, with higher classes whose pods do the same, and, unless each has a row, nodes with the same events."""
     found: dict[object, list[ThreatRow]] = {}
     for each in rows:
         key: object = id(each)
         if each.kind == "class":
             key = each.kind, tuple(each.requests.items()), each.node
-        elif each.kind in ("outage", "drain", "taint"):
+        elif each.kind in ("outage", "drain", "taint") and not by_node:
             key = each.kind, each.because, each.seconds, len(each.pods)
         found.setdefault(key, []).append(each)
     yield from found.values()
