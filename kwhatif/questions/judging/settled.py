@@ -171,16 +171,7 @@ class SettledRun(ManifestRun):
         explain: Explain,
         unschedulable: Collection[str],
     ) -> None:
-        """Set up.
-
-        Args:
-            session: the cluster, before anything is applied.
-            state: a fork of it, in which everything is applied but pods and what makes them.
-            planned: these, in the order in which they are applied.
-            pending: the pods that are pending already.
-            explain: which decisions say why, and how.
-            unschedulable: keys of pending pods that are not tried.
-        """
+        """Set up; arguments as of `InstantRun`."""
         workloads = [each.object for each in planned if each.update != "unchanged"]
         prepare(workloads, state.cluster, lambda obj: state.apply(Upsert(obj)))
         clock = Clock(start_of(state.cluster))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -86,28 +86,29 @@ def may_run_autoscaler(json: Buffer) -> bool:
 
 def keep_arguments(obj: Pod | PodTemplateSpec, json: Buffer) -> None:
     """Keep the arguments of the Cluster Autoscaler, if the pod or the template of this JSON runs it."""
-    if not may_run_autoscaler(json):
-        return
-    with suppress(*FAILURES):
-        containers = _RUNNING.decode(json).spec.containers
-        found = next((each for each in containers if each.is_autoscaler), None)
-        if found is not None:
-            arguments = (*found.command[1:], *found.args)
-            notes = replace(obj.metadata.annotations, autoscaler_arguments=arguments)
-            force_setattr(obj, "metadata", replace(obj.metadata, annotations=notes))
+    found = _running(json, lambda each: each.is_autoscaler) if may_run_autoscaler(json) else None
+    if found is not None:
+        _note(obj, autoscaler_arguments=(*found.command[1:], *found.args))
 
 
 def keep_settings(template: PodTemplateSpec, json: Buffer) -> None:
     """Keep the settings of Karpenter, if the template runs it."""
-    if _KARPENTER.search(json) is None:
-        return
+    found = _running(json, lambda each: each.is_karpenter) if _KARPENTER.search(json) else None
+    if found is not None:
+        pairs = (each.pair for each in found.env)
+        _note(template, karpenter_settings=kept_settings(pairs, (*found.command[1:], *found.args)))
+
+
+def _running(json: Buffer, is_it: Callable[[_Container], bool]) -> _Container | None:
+    """The first such container of the pod or template; None: there is none, or the JSON cannot be understood."""
     with suppress(*FAILURES):
-        containers = _RUNNING.decode(json).spec.containers
-        found = next((each for each in containers if each.is_karpenter), None)
-        if found is not None:
-            kept = kept_settings((each.pair for each in found.env), (*found.command[1:], *found.args))
-            notes = replace(template.metadata.annotations, karpenter_settings=kept)
-            force_setattr(template, "metadata", replace(template.metadata, annotations=notes))
+        return next(filter(is_it, _RUNNING.decode(json).spec.containers), None)
+    return None
+
+
+def _note(obj: Pod | PodTemplateSpec, **notes: tuple[str, ...]) -> None:
+    annotations = replace(obj.metadata.annotations, **notes)
+    force_setattr(obj, "metadata", replace(obj.metadata, annotations=annotations))
 
 
 def kept_settings(variables: Iterable[tuple[str, str | None]], arguments: Sequence[str]) -> tuple[str, ...]:

@@ -125,8 +125,9 @@ def _keep(obj: Any, read: _Workload | _Noted) -> None:
         spec = read.spec
         json = _text(spec.job_template.spec.template if isinstance(obj, CronJob) else spec.template)
         keep_profiles(template.metadata, json)
-        keep_arguments(template, json.encode())
-        keep_settings(template, json.encode())
+        encoded = json.encode()
+        keep_arguments(template, encoded)
+        keep_settings(template, encoded)
         force_setattr(template, "text", TemplateText(json=json, applied=template_applied, managed=template_managed))
 
 
