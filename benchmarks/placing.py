@@ -95,7 +95,7 @@ def pace(session: Session, asked: Series) -> Pace:
     started = time.process_time()
     engine = InstantEngine(session.state.fork(), session.profiles)
     for info in sorted(pods, key=lambda each: -each.priority):
-        engine.world.state.apply(Upsert(info.pod))
+        engine.api_server.state.apply(Upsert(info.pod))
         engine.carry_out(info, engine.attempt(info))
     seconds = time.process_time() - started
     return Pace(len(pods), seconds, min(whole))

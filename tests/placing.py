@@ -21,7 +21,7 @@ class Placing:
     def __init__(self, profiles: Mapping[str, Profile], state: State) -> None:
         self.state = state
         self._engine = InstantEngine(state, profiles)
-        self._tried = AtOnce(self._engine.world, profiles)
+        self._tried = AtOnce(self._engine.api_server, profiles)
 
     @property
     def caveats(self) -> Mapping[Caveat, None]:

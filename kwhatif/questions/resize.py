@@ -26,8 +26,8 @@ from kwhatif.questions.story.simulate import simulate
 from kwhatif.report import Report
 from kwhatif.report.resize import ResizeRow, UpdaterRow
 from kwhatif.simulation import resizing
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -86,7 +86,7 @@ def ask_updater(session: Session, pod: Reference, parameters: Parameters, namesp
     elif verdict == UpdaterVerdict("evicts", "deferred"):  # since when it has seen that is not known
         steps, updater = [_wait(DEFERRED_FOR)], replace(updater, after=DEFERRED_FOR)
     if updater.acts == "evicts":
-        answer = EvictionApi(World.standing(session.state.fork())).evict(key)
+        answer = EvictionApi(ApiServer.standing(session.state.fork())).evict(key)
         refused = answer.message if isinstance(answer, EvictionRefused) else ""
         updater = replace(updater, refused=refused)
         steps += [] if refused else [EvictPods(text=f"evict pod/{key}", pods=(named,))]

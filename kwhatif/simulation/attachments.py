@@ -18,7 +18,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 
 #: `--attach-detach-reconcile-max-wait-unmount-duration`: seconds after which a volume is detached by force.
 _FORCED_AFTER = 360.0
@@ -28,24 +28,24 @@ _SHARED = ("ReadWriteMany", "ReadOnlyMany")
 class Attachments:
     """The volumes that one node has, and the pods that wait for them."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         #: Volume -> node.
         self._attached: dict[str, str] = {}
         #: Volume -> when it is detached by force.
         self._forced: dict[str, float] = {}
         #: Key of a pod -> its UID, and the volume that it waits for.
         self._waiting: dict[str, tuple[str, str]] = {}
-        cluster = world.state.cluster
+        cluster = api_server.state.cluster
         if any(_is_exclusive(volume.spec, cluster) for volume in cluster.all(PersistentVolume).values()):
             for pod in cluster.all(Pod).values():
                 if pod.status.phase == "Running" and pod.spec.node_name:
                     self.attach(pod)
 
-    def fork(self, world: World) -> Attachments:
-        """An independent copy that works in a fork of the world."""
+    def fork(self, api_server: ApiServer) -> Attachments:
+        """An independent copy that works in a fork of the simulation."""
         other = copy(self)
-        other._world = world
+        other._api_server = api_server
         other._attached, other._forced = self._attached.copy(), self._forced.copy()
         other._waiting = self._waiting.copy()
         return other
@@ -64,7 +64,7 @@ class Attachments:
         node, key = pod.spec.node_name, key_of(pod)
         volumes = list(self._volumes(pod))
         for volume in volumes:
-            if self._forced.get(volume, inf) <= self._world.now:
+            if self._forced.get(volume, inf) <= self._api_server.now:
                 self._detach(volume)
             if self._attached.get(volume, node) != node:
                 self._waiting[key] = pod.metadata.uid, volume
@@ -83,7 +83,7 @@ class Attachments:
             if self._attached.get(volume) != node or self._is_needed(volume, node):
                 continue
             if after is None and not is_terminal(before) and self._is_mounted_on(node):
-                self._forced[volume] = self._world.now + _FORCED_AFTER
+                self._forced[volume] = self._api_server.now + _FORCED_AFTER
             else:
                 self._detach(volume)
 
@@ -95,7 +95,7 @@ class Attachments:
 
     def free(self) -> Iterator[tuple[Pod, float]]:
         """The waiting pods that can start, or will, and in how many seconds."""
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         for key, (uid, volume) in list(self._waiting.items()):
             pod = pods.get(key)
             if pod is None or pod.metadata.uid != uid:
@@ -103,7 +103,7 @@ class Attachments:
             elif volume not in self._attached or self._attached[volume] == pod.spec.node_name:
                 yield pod, 0.0
             elif volume in self._forced:
-                yield pod, self._forced[volume] - self._world.now
+                yield pod, self._forced[volume] - self._api_server.now
 
     def _detach(self, volume: str) -> None:
         self._attached.pop(volume, None)
@@ -113,7 +113,7 @@ class Attachments:
         """The pod's volumes that only one node may have."""
         if not pod.spec.volumes:
             return
-        cluster = self._world.state.cluster
+        cluster = self._api_server.state.cluster
         for name in claim_names(pod):
             claim = cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{name.name}")
             volume = None if claim is None else cluster.get(PersistentVolume, claim.spec.volume_name)
@@ -122,14 +122,14 @@ class Attachments:
 
     def _is_needed(self, volume: str, name: str) -> bool:
         """Whether a pod that has not ended needs it on the node."""
-        node = self._world.state.node(name)
+        node = self._api_server.state.node(name)
         pods = () if node is None else node.pods
         return any(volume in self._volumes(info.pod) for info in pods if not is_terminal(info.pod))
 
     def _is_mounted_on(self, name: str) -> bool:
         """Whether the node's kubelet has not unmounted what ended, and that counts."""
-        node = self._world.state.cluster.get(Node, name)
-        if node is None or name not in self._world.silent:
+        node = self._api_server.state.cluster.get(Node, name)
+        if node is None or name not in self._api_server.silent:
             return False
         return not any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)
 

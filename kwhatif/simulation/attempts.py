@@ -1,4 +1,4 @@
-"""`SimulatedAttempts`: the scheduling cycles of all profiles, on the state of a simulated world."""
+"""`SimulatedAttempts`: the scheduling cycles of all profiles, on the state of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
 from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
 from kwhatif.scheduler.pod_groups.result import GroupResult
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -25,9 +25,11 @@ _ALL_LOOKED_AT = 100
 class SimulatedAttempts:
     """Results for pods of a signature are kept, and shared by forks."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False) -> None:
+    def __init__(
+        self, api_server: ApiServer, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False
+    ) -> None:
         """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
-        self._world = world
+        self._api_server = api_server
         self._profiles = profiles
         self._cycles = Cycles()
         #: Whether pods go to the one of several best nodes that `_by_heap` says, also those that are of no group.
@@ -38,7 +40,7 @@ class SimulatedAttempts:
         self._caches = {
             name: BatchCache(
                 profile if gated else replace(profile, pre_enqueue=()),
-                world.state,
+                api_server.state,
                 self._cycles,
                 scored=scored,
                 choose=self._choose,
@@ -46,14 +48,15 @@ class SimulatedAttempts:
             for name, profile in profiles.items()
         }
 
-    def fork(self, world: World) -> SimulatedAttempts:
-        """An independent copy that works in a fork of the world."""
+    def fork(self, api_server: ApiServer) -> SimulatedAttempts:
+        """An independent copy that works in a fork of the simulation."""
         other = SimulatedAttempts.__new__(SimulatedAttempts)
-        other._world, other._cycles = world, Cycles()
+        other._api_server, other._cycles = api_server, Cycles()
         other._profiles, other._of_members, other.ties_by_heap = self._profiles, {}, self.ties_by_heap
         other._cycles.number = self._cycles.number
         other._caches = {
-            name: cache.fork(world.state, other._cycles, choose=other._choose) for name, cache in self._caches.items()
+            name: cache.fork(api_server.state, other._cycles, choose=other._choose)
+            for name, cache in self._caches.items()
         }
         return other
 
@@ -65,11 +68,11 @@ class SimulatedAttempts:
         """The result of a scheduling cycle for the pod; `template`: see `BatchCache.attempt`."""
         name = scheduler_of(pod.pod)
         result = self._caches[name].attempt(pod, template)
-        return self._by_heap(result, self._profiles[name], self._world.state) if self.ties_by_heap else result
+        return self._by_heap(result, self._profiles[name], self._api_server.state) if self.ties_by_heap else result
 
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
         """What becomes of the group, whose members that wait are these, in the queue's order."""
-        state = self._world.state
+        state = self._api_server.state
         name = scheduler_of(members[0].pod)
         profile = self._profiles[name]
         cache = self._of_members.get(name)
@@ -96,7 +99,7 @@ class SimulatedAttempts:
         """
         if not result.tied or result.outcome != "Placed" or result.node is None or profile.extenders:
             return result
-        if not self._world.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
+        if not self._api_server.chance.is_convention or len(state.nodes) > _ALL_LOOKED_AT:
             return result
         whole = result.whole or attempt(replace(profile, pre_enqueue=()), result.pod, state, placement=some)
         if whole.scores is None:
@@ -104,7 +107,7 @@ class SimulatedAttempts:
         return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)
 
     def _choose_placement(self, names: Sequence[str]) -> str:
-        chance = self._world.chance
+        chance = self._api_server.chance
         if len(names) > 1:
             chance.note("nodes")
         return names[0] if len(names) == 1 or chance.is_convention else chance.pick(names)
@@ -113,7 +116,7 @@ class SimulatedAttempts:
         """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""
         if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
             return result
-        chance = self._world.chance
+        chance = self._api_server.chance
         chance.note("nodes" if result.outcome == "Placed" else "evictions")
         if chance.is_convention:
             return result

@@ -7,20 +7,20 @@ it, unless it makes room for a pod that is pending, or that a quota does not let
 from __future__ import annotations
 
 from kwhatif.kube.model.pod import Pod
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.world import World
 
 #: Seconds from the moment at which nothing else happens: as long as a Deployment may go without progress
 #: before it counts as failed (the default of `progressDeadlineSeconds`).
 NEAR = 600.0
 
 
-def is_any_pod_waiting(world: World, reactions: Reactions) -> bool:
+def is_any_pod_waiting(api_server: ApiServer, reactions: Reactions) -> bool:
     """Whether a pod is pending, or its creation was refused."""
-    return bool(world.state.pending) or any(isinstance(each.obj, Pod) for each in reactions.refusals.values())
+    return bool(api_server.state.pending) or any(isinstance(each.obj, Pod) for each in reactions.refusals.values())
 
 
-def has_got_room(now: World, refused: Reactions, later: World) -> bool:
+def has_got_room(now: ApiServer, refused: Reactions, later: ApiServer) -> bool:
     """Whether a pod that is pending or refused now is bound or created later."""
     pods = (later.state.pods.get(key) for key in now.state.pending)
     if any(info is not None and info.pod.spec.node_name for info in pods):

@@ -18,6 +18,7 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.deadlines import NEAR, has_got_room, is_any_pod_waiting
@@ -29,7 +30,6 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
-from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
 #: The disruption controller's name: it counts while the scheduler continues, so a burst of pods is not counted.
@@ -74,14 +74,14 @@ class Engine:
         """
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock, chance or Chance()).prepare()
+        self.api_server = ApiServer(state, clock, chance or Chance()).prepare()
         groups = GroupCycle() if has_groups(state.cluster) else None
-        self.scheduler = Scheduler(self.world, profiles, unschedulable, groups, scored=scored)
-        self.kubelets = Kubelets(self.world, parameters)
-        self.reactions = Reactions(self.world, controllers)
-        self.loops = Loops(self.world)
-        self.tally = WorkloadTally(self.world)
-        self.evictors = Evictors(self.world)
+        self.scheduler = Scheduler(self.api_server, profiles, unschedulable, groups, scored=scored)
+        self.kubelets = Kubelets(self.api_server, parameters)
+        self.reactions = Reactions(self.api_server, controllers)
+        self.loops = Loops(self.api_server)
+        self.tally = WorkloadTally(self.api_server)
+        self.evictors = Evictors(self.api_server)
         #: The endless loop that was found.
         self.cycle: EndlessLoop | None = None
         self.is_over_horizon = False
@@ -100,19 +100,19 @@ class Engine:
         Only between two moments.
         """
         other = copy(self)
-        other.world = world = self.world.fork()
-        other.clock = world.clock
-        other.scheduler = self.scheduler.fork(world)
-        other.kubelets = self.kubelets.fork(world)
-        other.reactions = self.reactions.fork(world)
-        other.loops = self.loops.fork(world)
-        other.tally = self.tally.fork(world)
-        other.evictors = self.evictors.fork(world)
+        other.api_server = api_server = self.api_server.fork()
+        other.clock = api_server.clock
+        other.scheduler = self.scheduler.fork(api_server)
+        other.kubelets = self.kubelets.fork(api_server)
+        other.reactions = self.reactions.fork(api_server)
+        other.loops = self.loops.fork(api_server)
+        other.tally = self.tally.fork(api_server)
+        other.evictors = self.evictors.fork(api_server)
         return other
 
     def end(self) -> None:
         """This simulation is finished: break reference cycles, which the garbage collector would find too late."""
-        self.world.watchers.clear()
+        self.api_server.watchers.clear()
         self.scheduler.end()
 
     # --- for callers ---------------------------------------------------------------------------------
@@ -128,14 +128,14 @@ class Engine:
         self._not_waited_for = LATE
         self._run()
         self._not_waited_for = ()
-        self.first_event = len(self.world.history.events)
+        self.first_event = len(self.api_server.history.events)
 
     def ask(self) -> None:
         """The question starts now: it gets the whole horizon again."""
         self._horizon = self.clock.now + self.parameters.horizon
         self.is_over_horizon = False
 
-    def perform(self, *commands: Callable[[World], None]) -> None:
+    def perform(self, *commands: Callable[[ApiServer], None]) -> None:
         """Run commands now, with all reactions: controllers after each command, everything else at the end."""
         self.loops.forget()
         self._moment(commands)
@@ -149,22 +149,22 @@ class Engine:
     def silence(self, node: str) -> None:
         """The node's kubelet stops reporting."""
 
-        def silenced(world: World) -> None:
-            event = world.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
+        def silenced(api_server: ApiServer) -> None:
+            event = api_server.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
             self.kubelets.silence(node)
-            self.reactions.look_at(world.state.cluster.get(Node, node), event)
+            self.reactions.look_at(api_server.state.cluster.get(Node, node), event)
 
         self.perform(silenced)
 
     def recover(self, node: str) -> None:
         """The node's kubelet reports again."""
 
-        def recovered(world: World) -> None:
-            event = world.note(None, f"kubelet {node}", "came back", f"Node {node}")
+        def recovered(api_server: ApiServer) -> None:
+            event = api_server.note(None, f"kubelet {node}", "came back", f"Node {node}")
             self.kubelets.wake(node)
-            for write in returned(node, world):
-                world.write(write, f"kubelet {node}", event)
-            self.reactions.look_at(world.state.cluster.get(Node, node), event)
+            for write in returned(node, api_server):
+                api_server.write(write, f"kubelet {node}", event)
+            self.reactions.look_at(api_server.state.cluster.get(Node, node), event)
 
         self.perform(recovered)
 
@@ -191,14 +191,14 @@ class Engine:
     def _deadline_with_room(self) -> float | None:
         """The near deadline that makes room for a pending pod, if any: found by looking ahead."""
         due, last = self.reactions.next_deadline(), min(self.clock.now + NEAR, self._horizon)
-        if due is None or due > last or not is_any_pod_waiting(self.world, self.reactions):
+        if due is None or due > last or not is_any_pod_waiting(self.api_server, self.reactions):
             return None
         ahead = self._look_ahead()
         try:
             while ahead._goes_on() and (due := ahead.reactions.next_deadline()) is not None and due <= last:
                 ahead._go_to(due)
                 ahead._run()
-                if has_got_room(self.world, self.reactions, ahead.world):
+                if has_got_room(self.api_server, self.reactions, ahead.api_server):
                     return due
         finally:
             ahead.end()
@@ -258,7 +258,7 @@ class Engine:
 
     # --- one moment ----------------------------------------------------------------------------------
 
-    def _moment(self, commands: Sequence[Callable[[World], None]] = ()) -> None:
+    def _moment(self, commands: Sequence[Callable[[ApiServer], None]] = ()) -> None:
         """Run all phases of this moment, until nothing more is due now.
 
         Raises:
@@ -270,7 +270,7 @@ class Engine:
             for number, command in enumerate(commands):
                 if number:
                     self.reactions.react()
-                command(self.world)
+                command(self.api_server)
             goes_on = True
             while goes_on:
                 self.kubelets.act()
@@ -282,7 +282,7 @@ class Engine:
                 goes_on = self.kubelets.finish() or self._is_due_now()
             self.reactions.react()
         except LivelockError as endless:
-            self.cycle = EndlessLoop.at_one_moment(self.world, str(endless))
+            self.cycle = EndlessLoop.at_one_moment(self.api_server, str(endless))
             return
         self.tally.look()
         found = self.loops.look(self.evictors.left, self._is_due_since)
@@ -312,7 +312,7 @@ class Engine:
     def _schedule(self) -> None:
         """Schedule all pods in the queue as one burst: budgets are counted only after it."""
         scheduler, reactions = self.scheduler, self.reactions
-        left = _TOO_MANY * len(self.world.state.pods) + 1000
+        left = _TOO_MANY * len(self.api_server.state.pods) + 1000
         while burst := scheduler.waiting():
             while burst and (tried := scheduler.schedule_one()) is not None:
                 burst.discard(tried)
@@ -346,7 +346,7 @@ def prove_rest(engine: Engine) -> None:
 
 
 def _what_comes_of_it(fork: Engine) -> Iterator[str]:
-    scheduler, events = fork.scheduler, fork.world.history.events
+    scheduler, events = fork.scheduler, fork.api_server.history.events
     known = len(events)
     # Pods whose attempts end with an error, and that are not waited for: whether another attempt differs.
     for info in scheduler.queue.backoff.pod_error_backoff.list():

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.controllers.contract import SyncResult, View, earliest
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 
 
 class Evictor(Protocol):
@@ -50,15 +50,15 @@ class _Evicting(msgspec.Struct):
 class Evictors:
     """All evictors, in the order of their start."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         self._active: list[_Evicting] = []
         #: When each evictor was done, by name.
         self.ended: dict[str, float] = {}
 
-    def fork(self, world: World) -> Evictors:
-        """An independent copy that works in a fork of the world."""
-        other = Evictors(world)
+    def fork(self, api_server: ApiServer) -> Evictors:
+        """An independent copy that works in a fork of the simulation."""
+        other = Evictors(api_server)
         other._active = [_Evicting(each.evictor.fork(), each.due, each.because) for each in self._active]
         other.ended = self.ended.copy()
         return other
@@ -75,27 +75,27 @@ class Evictors:
 
     def begin(self, evictor: Evictor) -> None:
         """Start an evictor."""
-        because = self._world.note(None, "user", "ran", evictor.name)
-        self._active.append(_Evicting(evictor, self._world.now, because))
+        because = self._api_server.note(None, "user", "ran", evictor.name)
+        self._active.append(_Evicting(evictor, self._api_server.now, because))
 
     def next(self, *, alone: bool = False) -> float | None:
         """When the next one is due; `alone`: of those that may change something although nothing else happens."""
-        return earliest(*(each.due for each in self._active if not alone or not each.evictor.is_idle(self._world)))
+        return earliest(*(each.due for each in self._active if not alone or not each.evictor.is_idle(self._api_server)))
 
     def act(self) -> None:
         """Run all that are due, or that have what they waited for."""
-        world = self._world
+        api_server = self._api_server
         for each in self._active:
             evictor = each.evictor
-            is_due = each.due is not None and each.due <= world.now
-            if not (is_due or evictor.is_waiting_for(world)):
+            is_due = each.due is not None and each.due <= api_server.now
+            if not (is_due or evictor.is_waiting_for(api_server)):
                 continue
-            outcome = evictor.attempt(world)
+            outcome = evictor.attempt(api_server)
             for write in outcome.writes:
-                world.write(write, evictor.name, each.because)
+                api_server.write(write, evictor.name, each.because)
             each.due = None if evictor.done else outcome.again
-            if outcome.writes and not evictor.done and evictor.is_waiting_for(world):
-                each.due = world.now  # a finished pod is gone at once, and nothing else reports it
+            if outcome.writes and not evictor.done and evictor.is_waiting_for(api_server):
+                each.due = api_server.now  # a finished pod is gone at once, and nothing else reports it
             if evictor.done:
-                self.ended[evictor.name] = world.now
+                self.ended[evictor.name] = api_server.now
         self._active = [each for each in self._active if not each.evictor.done]

@@ -32,13 +32,13 @@ class GroupCycle:
 
     def schedule(self, info: QueuedPodGroupInfo, scheduler: Scheduler) -> None:
         """See `PodGroupCycle`."""
-        queue, world = scheduler.queue, scheduler.world
+        queue, api_server = scheduler.queue, scheduler.api_server
         assert isinstance(queue, GroupSchedulingQueue), "it made it"
         members = [member for member in info.in_order if member.pod_info.pod.metadata.deletion_timestamp is None]
         for member in info.members.values():
             if member not in members:
                 queue.done(member.uid)
-        group = world.state.cluster.get(PodGroup, info.group_key)
+        group = api_server.state.cluster.get(PodGroup, info.group_key)
         if group is None or not members:
             queue.add_attempted_group(info, Code.SUCCESS)
             return
@@ -65,7 +65,7 @@ class GroupCycle:
         if scheduler.is_in_vain(info.uid, same=same):
             return because
         verb = "placed" if result.is_placed else "unschedulable"
-        return scheduler.world.note(because, ACTOR, verb, f"PodGroup {key}", detail=result.status.message)
+        return scheduler.api_server.note(because, ACTOR, verb, f"PodGroup {key}", detail=result.status.message)
 
     def _submit(
         self, result: GroupResult, members: list[QueuedPodInfo], event: int | None, scheduler: Scheduler

@@ -23,12 +23,12 @@ from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.result import GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.pods import begins_to_go, unbound
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -78,14 +78,14 @@ class InstantEngine:
             is_ready: whether a pod is ready as soon as it has a node; otherwise it is not ready at all.
             counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
         """
-        self.world = World.standing(state) if clock is None else World(state, clock, Chance())
+        self.api_server = ApiServer.standing(state) if clock is None else ApiServer(state, clock, Chance())
         if controllers:
-            self.world.prepare()
-        self.reactions = Reactions(self.world, controllers)
+            self.api_server.prepare()
+        self.reactions = Reactions(self.api_server, controllers)
         #: Called with the result of every attempt before anything changes; it may remove the pod from the state.
         self.watcher: Callable[[ScheduleResult], None] | None = None
         self._profiles = profiles
-        self._attempts = SimulatedAttempts(self.world, profiles, scored=True, gated=True)
+        self._attempts = SimulatedAttempts(self.api_server, profiles, scored=True, gated=True)
         self._is_ready = is_ready
         self._counts_budgets = counts_budgets
         self._queue: list[_Entry] = []
@@ -98,7 +98,7 @@ class InstantEngine:
         self._going: list[str] = []
         #: Keys of evicted pods: their replacements are not tried.
         self._evicted: set[str] = set()
-        self.world.watchers.append(self._observe)
+        self.api_server.watchers.append(self._observe)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
@@ -124,7 +124,7 @@ class InstantEngine:
         if info.key in self._evicted:
             return
         if pod.spec.node_name:
-            self.world.state.apply(Upsert(unbound(pod)))
+            self.api_server.state.apply(Upsert(unbound(pod)))
         self._numbers += 1
         self._queued[rank] += 1
         self._asked += is_asked
@@ -135,7 +135,7 @@ class InstantEngine:
         """Try the pods in order, until none is left that is asked for."""
         while self._asked:
             entry = heappop(self._queue)
-            info = self.world.state.pending.get(entry.key)
+            info = self.api_server.state.pending.get(entry.key)
             if info is not None and info.uid == entry.uid:
                 self._try(info, entry)
             self._asked -= entry.is_asked
@@ -158,9 +158,9 @@ class InstantEngine:
         while self._going:
             going, self._going = self._going, []
             for key in going:
-                pod = self.world.state.cluster.get(Pod, key)
+                pod = self.api_server.state.cluster.get(Pod, key)
                 if pod is not None:
-                    self.world.drop_pod(pod, "Deleted", "kubelet", None)
+                    self.api_server.drop_pod(pod, "Deleted", "kubelet", None)
             self.reactions.react()
 
     # --- an attempt ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class InstantEngine:
         pod, asked = info.pod, info
         if entry.node_name:
             given = replace(pod, spec=replace(pod.spec, node_name=entry.node_name))
-            asked = PodInfo(given, self.world.state.cluster.resizes)
+            asked = PodInfo(given, self.api_server.state.cluster.resizes)
         result = self.attempt(asked)
         if self.watcher is not None:
             self.watcher(result)
@@ -190,12 +190,12 @@ class InstantEngine:
 
     def evict_for_group(self, result: GroupResult) -> GroupResult:
         """Those whom the group evicts are gone, and it is tried again: what comes of that."""
-        found, state = result.preemption, self.world.state
+        found, state = result.preemption, self.api_server.state
         assert found is not None, "it evicts"
         budgets = Budgets(state.cluster)
         victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
         self._evicted.update(victim.pod.key for victim in victims)
-        self.world.lose_at_once([victim.pod.pod for victim in victims])
+        self.api_server.lose_at_once([victim.pod.pod for victim in victims])
         if self._counts_budgets:
             disrupt(state, victims)
         return self.attempt_group(result.group, result.members)
@@ -222,7 +222,7 @@ class InstantEngine:
 
     def stays(self, info: PodInfo, result: ScheduleResult) -> None:
         """The pod is pending, perhaps nominated to a node; its victims stay."""
-        state, nominated = self.world.state, result.nominated or None
+        state, nominated = self.api_server.state, result.nominated or None
         if info.key not in state.pending:
             state.apply(Upsert(unbound(info.pod)))
         if nominated != state.nomination_of(info.key):
@@ -230,16 +230,16 @@ class InstantEngine:
 
     def _goes(self, info: PodInfo, result: ScheduleResult, node: str, *, is_known: bool) -> None:
         """The pod runs on its node; its victims are gone."""
-        world, state = self.world, self.world.state
+        api_server, state = self.api_server, self.api_server.state
         if result.victims:
             self._evicted.update(victim.pod.key for victim in result.victims)
-            world.lose_at_once([victim.pod.pod for victim in result.victims])
+            api_server.lose_at_once([victim.pod.pod for victim in result.victims])
             if self._counts_budgets:
                 disrupt(state, result.victims)
         if result.cleared_nominations:
             state.apply(*(Nominate(other.key, None) for other in result.cleared_nominations))
         for obj in result.reserve(state.by_name[node]):
-            world.put(obj, None)
+            api_server.put(obj, None)
         placed = replace(info.pod, spec=replace(info.pod.spec, node_name=node))
         self._run(info, placed, is_known=is_known)
 
@@ -248,6 +248,6 @@ class InstantEngine:
         if self._is_ready(info):
             placed = as_ready(placed)
         if is_known:
-            self.world.replaced(info.pod, placed)
+            self.api_server.replaced(info.pod, placed)
         else:
-            self.world.state.apply(Upsert(placed))
+            self.api_server.state.apply(Upsert(placed))

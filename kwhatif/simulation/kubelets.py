@@ -16,12 +16,12 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.unknown import lacks_node
+from kwhatif.simulation.api_server import ApiServer, held
 from kwhatif.simulation.attachments import Attachments
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, restarting, running
 from kwhatif.simulation.resizes import RETRY, Resizes
-from kwhatif.simulation.world import World, held
 from kwhatif.workloads.survey import survey_of
 
 
@@ -50,32 +50,32 @@ class _Due(NamedTuple):
 class Kubelets:
     """The kubelets of all nodes."""
 
-    def __init__(self, world: World, parameters: Parameters) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer, parameters: Parameters) -> None:
+        self._api_server = api_server
         self._parameters = parameters
         self._agenda: Agenda[_Due] = Agenda()
         self._last: Agenda[_Due] = Agenda()
         #: What a silent kubelet has missed, and when it was due, by node.
         self._missed: dict[str, list[tuple[float, _Due]]] = {}
-        self.resizes = Resizes(world)
-        self.attachments = Attachments(world)
-        world.watchers.append(self._observe)
-        for node in silent_before(world):
+        self.resizes = Resizes(api_server)
+        self.attachments = Attachments(api_server)
+        api_server.watchers.append(self._observe)
+        for node in silent_before(api_server):
             self.silence(node)
-        for pod in survey_of(world.state.cluster).restless:
+        for pod in survey_of(api_server.state.cluster).restless:
             if pod.spec.node_name:
                 self._take_over(pod)
         for pod in self.resizes.at_start():
             self._put(0, _What.RESIZE, pod, None)
 
-    def fork(self, world: World) -> Kubelets:
-        """An independent copy that works in a fork of the world."""
+    def fork(self, api_server: ApiServer) -> Kubelets:
+        """An independent copy that works in a fork of the simulation."""
         other = copy(self)
-        other._world, other._agenda, other._last = world, self._agenda.fork(), self._last.fork()
+        other._api_server, other._agenda, other._last = api_server, self._agenda.fork(), self._last.fork()
         other._missed = {node: missed.copy() for node, missed in self._missed.items()}
-        other.resizes = self.resizes.fork(world)
-        other.attachments = self.attachments.fork(world)
-        world.watchers.append(other._observe)
+        other.resizes = self.resizes.fork(api_server)
+        other.attachments = self.attachments.fork(api_server)
+        api_server.watchers.append(other._observe)
         return other
 
     def next(self) -> float | None:
@@ -87,11 +87,11 @@ class Kubelets:
 
     def _is_missed(self, due: _Due) -> bool:
         """Whether the pod's kubelet misses it, as it is silent."""
-        pod = self._world.state.cluster.get(Pod, due.key)
+        pod = self._api_server.state.cluster.get(Pod, due.key)
         return pod is not None and pod.metadata.uid == due.uid and self._is_silent(pod.spec.node_name)
 
     def _miss(self, time: float, due: _Due) -> None:
-        pod = self._world.state.cluster.all(Pod)[due.key]
+        pod = self._api_server.state.cluster.all(Pod)[due.key]
         self._missed.setdefault(pod.spec.node_name, []).append((time, due))
 
     def next_pod(self) -> str:
@@ -105,12 +105,12 @@ class Kubelets:
 
     def act(self) -> None:
         """Do what is due."""
-        for each in self._agenda.take(self._world.now):
+        for each in self._agenda.take(self._api_server.now):
             self._happen(each)
 
     def finish(self) -> bool:
         """Remove pods whose end all controllers have seen; returns whether there were any."""
-        due = self._last.take(self._world.now)
+        due = self._last.take(self._api_server.now)
         for each in due:
             self._happen(each)
         return bool(due)
@@ -121,7 +121,7 @@ class Kubelets:
         key = key_of(pod)
         agenda = self._last if what is _What.GO else self._agenda
         order = f"{what.value} {key}"
-        now = self._world.now
+        now = self._api_server.now
         agenda.put(now + max(delay, 0.0), order, _Due(what, key, pod.metadata.uid, because, phase), now)
 
     def _take_over(self, pod: Pod) -> None:
@@ -132,13 +132,13 @@ class Kubelets:
                 self._put(0, _What.GO, pod, None)
             return
         if end is not None:
-            left = self._world.at(end)
+            left = self._api_server.at(end)
             self._put(self._termination(pod, left), _What.END, pod, None, "Failed")
             return
         if pod.status.phase in ("", "Pending"):
             self._put(self._parameters.start_of(pod), _What.RUN, pod, None)
         elif (run := self._parameters.run_of(pod)) is not None:
-            started = self._world.at(pod.status.start_time) if pod.status.start_time else 0.0
+            started = self._api_server.at(pod.status.start_time) if pod.status.start_time else 0.0
             self._put(started + run, _What.END, pod, None, "Succeeded")
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
@@ -157,7 +157,7 @@ class Kubelets:
                 self._put(RETRY, _What.RESIZE, waiting, event)
 
     def _observe_pod(self, before: Pod | None, after: Pod, event: int | None) -> None:
-        world, parameters = self._world, self._parameters
+        api_server, parameters = self._api_server, self._parameters
         if is_terminal(after):
             if after.metadata.deletion_timestamp is not None:
                 self._put(0, _What.GO, after, event)
@@ -167,7 +167,7 @@ class Kubelets:
             self._put(parameters.start_of(after), _What.RUN, after, event)
         end = after.metadata.deletion_timestamp
         if end is not None and (before is None or before.metadata.deletion_timestamp != end):
-            grace = max(world.at(end) - world.now, 0.0)
+            grace = max(api_server.at(end) - api_server.now, 0.0)
             self._put(self._termination(after, grace), _What.END, after, event, "Failed")
 
     def _observe_volumes(
@@ -191,7 +191,7 @@ class Kubelets:
     def _termination(self, pod: Pod, grace: float) -> float:
         """How long the containers take to end: only the maximum is known."""
         most = min(self._parameters.termination_of(pod, grace), grace)
-        chance = self._world.chance
+        chance = self._api_server.chance
         if most <= 0 or pod.metadata.annotations.stop_seconds:
             return most
         chance.note("stopTimes")
@@ -201,32 +201,32 @@ class Kubelets:
 
     def silence(self, node: str) -> None:
         """The node's kubelet stops reporting, and does nothing."""
-        self._world.silent.setdefault(node, self._world.now)
+        self._api_server.silent.setdefault(node, self._api_server.now)
 
     def wake(self, node: str) -> None:
         """The node's kubelet is back: it does what it has missed at once, and the rest when it is due."""
-        self._world.silent.pop(node, None)
+        self._api_server.silent.pop(node, None)
         self.attachments.node_changed(node)
         self._start_waiting(None)
         for time, due in self._missed.pop(node, ()):
-            pod = self._world.state.cluster.get(Pod, due.key)
+            pod = self._api_server.state.cluster.get(Pod, due.key)
             if pod is None or pod.metadata.uid != due.uid:
                 continue
-            delay = max(time - self._world.now, 0.0)
+            delay = max(time - self._api_server.now, 0.0)
             if not delay and due.what is _What.END and due.phase == "Failed":
                 delay = self._termination(pod, float(pod.spec.termination_grace_period_seconds))
             self._put(delay, due.what, pod, due.because, due.phase)
 
     def _is_silent(self, node: str) -> bool:
-        state = self._world.state
-        return node in self._world.silent or (state.node(node) is None and not lacks_node(node, state.cluster))
+        state = self._api_server.state
+        return node in self._api_server.silent or (state.node(node) is None and not lacks_node(node, state.cluster))
 
     def _happen(self, due: _Due) -> None:
-        pod = self._world.state.cluster.get(Pod, due.key)
+        pod = self._api_server.state.cluster.get(Pod, due.key)
         if pod is None or pod.metadata.uid != due.uid:
             return
         if self._is_silent(pod.spec.node_name):
-            self._miss(self._world.now, due)
+            self._miss(self._api_server.now, due)
             return
         match due.what:
             case _What.END:
@@ -243,24 +243,24 @@ class Kubelets:
     def _end(self, pod: Pod, due: _Due) -> None:
         if is_terminal(pod):
             return
-        world = self._world
+        api_server = self._api_server
         verb = "ended" if pod.metadata.deletion_timestamp is not None else due.phase.lower()
-        event = world.note(due.because, _name(pod), verb, pod, pod.spec.node_name)
-        world.put(ended(pod, due.phase, world.stamp(world.now)), event)
+        event = api_server.note(due.because, _name(pod), verb, pod, pod.spec.node_name)
+        api_server.put(ended(pod, due.phase, api_server.stamp(api_server.now)), event)
 
     def _run(self, pod: Pod, due: _Due) -> None:
         if pod.status.phase not in ("", "Pending") or pod.metadata.deletion_timestamp is not None:
             return
-        world = self._world
+        api_server = self._api_server
         if pod.spec.volumes and (missing := self.attachments.attach(pod)):
             said = self.attachments.message(missing)
-            world.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, said)
+            api_server.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, said)
             return
         delay = self._parameters.readiness_of(pod)
         at_once = delay == 0
-        event = world.note(due.because, _name(pod), "ready" if at_once else "running", pod, pod.spec.node_name)
-        after = running(pod, world.stamp(world.now), ready=at_once)
-        world.put(after, event)
+        event = api_server.note(due.because, _name(pod), "ready" if at_once else "running", pod, pod.spec.node_name)
+        after = running(pod, api_server.stamp(api_server.now), ready=at_once)
+        api_server.put(after, event)
         if delay:
             self._put(delay, _What.READY, after, event)
         run = self._parameters.run_of(after)
@@ -270,9 +270,9 @@ class Kubelets:
     def _ready(self, pod: Pod, due: _Due) -> None:
         if is_terminal(pod) or pod.metadata.deletion_timestamp is not None or is_ready(pod):
             return
-        world = self._world
-        event = world.note(due.because, _name(pod), "ready", pod, pod.spec.node_name)
-        world.put(running(pod, world.stamp(world.now), ready=True), event)
+        api_server = self._api_server
+        event = api_server.note(due.because, _name(pod), "ready", pod, pod.spec.node_name)
+        api_server.put(running(pod, api_server.stamp(api_server.now), ready=True), event)
 
     def _resize(self, pod: Pod, due: _Due) -> None:
         """Try all pending resizes on the node; a container that restarts takes time to end and get ready."""
@@ -281,12 +281,12 @@ class Kubelets:
                 self._restart(made.pod, made.restarts, made.event)
 
     def _restart(self, pod: Pod, containers: tuple[str, ...], because: int) -> None:
-        world = self._world
-        event = world.note(
+        api_server = self._api_server
+        event = api_server.note(
             because, _name(pod), "restarted", pod, pod.spec.node_name, f"containers {', '.join(containers)}"
         )
-        after = restarting(pod, world.stamp(world.now))
-        world.put(after, event)
+        after = restarting(pod, api_server.stamp(api_server.now))
+        api_server.put(after, event)
         delay = self._parameters.readiness_of(pod)
         if delay is not None:
             ending = self._termination(pod, float(pod.spec.termination_grace_period_seconds))
@@ -294,7 +294,7 @@ class Kubelets:
 
     def _go(self, pod: Pod, due: _Due) -> None:
         if pod.metadata.deletion_timestamp is not None and is_terminal(pod) and not held(pod):
-            self._world.drop_pod(pod, "Deleted", _name(pod), due.because)
+            self._api_server.drop_pod(pod, "Deleted", _name(pod), due.because)
 
 
 def _name(pod: Pod) -> str:

@@ -28,7 +28,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.workloads.replicas import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
@@ -54,10 +54,10 @@ class EndlessLoop(msgspec.Struct, frozen=True):
     doubt: str = ""
 
     @classmethod
-    def at_one_moment(cls, world: World, why: str) -> EndlessLoop:
+    def at_one_moment(cls, api_server: ApiServer, why: str) -> EndlessLoop:
         """A loop at one moment: no time passes."""
-        last = len(world.history.events)
-        return cls(world.now, world.now, max(0, last - 100), last, why)
+        last = len(api_server.history.events)
+        return cls(api_server.now, api_server.now, max(0, last - 100), last, why)
 
 
 class _Seen(msgspec.Struct):
@@ -71,8 +71,8 @@ class _Seen(msgspec.Struct):
 class Loops:
     """Maintains the fingerprint of the present, and remembers those of the past."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         #: The fingerprints of all that was added since the start, less those of what was removed.
         self._sum = 0
         #: The fingerprint of the last picture.
@@ -80,13 +80,13 @@ class Loops:
         #: Whether only the picture of `wait_for_return` counts.
         self.is_waiting = False
         self._seen: dict[int, _Seen] = {}
-        world.watchers.append(self._observe)
+        api_server.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Loops:
-        """An independent copy that watches a fork of the world."""
+    def fork(self, api_server: ApiServer) -> Loops:
+        """An independent copy that watches a fork of the simulation."""
         other = copy(self)
-        other._world, other._seen = world, {mark: copy(seen) for mark, seen in self._seen.items()}
-        world.watchers.append(other._observe)
+        other._api_server, other._seen = api_server, {mark: copy(seen) for mark, seen in self._seen.items()}
+        api_server.watchers.append(other._observe)
         return other
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
@@ -104,8 +104,8 @@ class Loops:
         self.is_waiting = True
 
     def _present(self) -> _Seen:
-        world = self._world
-        return _Seen(world.now, world.churn, len(world.history.events))
+        api_server = self._api_server
+        return _Seen(api_server.now, api_server.churn, len(api_server.history.events))
 
     def look(self, evictors: Hashable, is_due_since: Callable[[float], bool]) -> EndlessLoop | None:
         """The loop, if the present picture was there before.

@@ -13,8 +13,8 @@ from kwhatif.controllers.controller_refs import ControllerRefs
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Agenda
-from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
 
 #: After this many timers in a row without a write, a key is only checked for something to do.
@@ -50,9 +50,9 @@ class LivelockError(Exception):
 class Reactions:
     """The work queues of all controllers."""
 
-    def __init__(self, world: World, controllers: Sequence[Controller]) -> None:
+    def __init__(self, api_server: ApiServer, controllers: Sequence[Controller]) -> None:
         """`controllers`: in the order in which they act at one moment."""
-        self._world = world
+        self._api_server = api_server
         self._controllers = controllers
         #: By kind, the numbers of the controllers that watch it.
         self._watching: dict[type, list[int]] = {}
@@ -69,16 +69,16 @@ class Reactions:
         self._vain: dict[tuple[int, str], int] = {}
         #: The last refusal of each key that still wants to create the object.
         self.refusals: dict[tuple[int, str], CreateRefusal] = {}
-        world.watchers.append(self._observe)
+        api_server.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Reactions:
-        """An independent copy for a fork of the world, in which the same keys and timers are due."""
+    def fork(self, api_server: ApiServer) -> Reactions:
+        """An independent copy for a fork of the simulation, in which the same keys and timers are due."""
         other = copy(self)
-        other._world = world
+        other._api_server = api_server
         other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()
         other._again, other._deadlines = self._again.copy(), self._deadlines.copy()
         other._vain, other.refusals = self._vain.copy(), self.refusals.copy()
-        world.watchers.append(other._observe)
+        api_server.watchers.append(other._observe)
         return other
 
     def start(self, edited: Iterable[tuple[KubernetesObject | None, KubernetesObject]] = ()) -> None:
@@ -88,11 +88,11 @@ class Reactions:
         (`disruption.recounted`); and ownership: a running controller has already adopted what it selects. Only what
         was edited (before, after) is new to it.
         """
-        cluster = self._world.state.cluster
+        cluster = self._api_server.state.cluster
         for kind in list(cluster.counts()):
             objects: Iterable[KubernetesObject] = cluster.all(kind).values()
             if kind is Pod:
-                objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
+                objects = chain(survey_of(cluster).restless, self._api_server.pods_without_controller())
             for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
         for number, controller in enumerate(self._controllers):
@@ -120,7 +120,7 @@ class Reactions:
             watching = self._watching[kind] = [number for number, one in controllers if kind in one.watches]
         for number in watching:
             due = self._due[number]
-            for key in self._controllers[number].concerns(before, after, self._world):
+            for key in self._controllers[number].concerns(before, after, self._api_server):
                 due.setdefault(key, event)
 
     # --- timers --------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Reactions:
 
     def _in_vain(self) -> set[tuple[int, str]]:
         """The keys whose creation was refused, if nothing has changed since."""
-        unchanged = self._world.state.generation
+        unchanged = self._api_server.state.generation
         return {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
 
     def next_deadline(self) -> float | None:
@@ -179,7 +179,7 @@ class Reactions:
 
     def tick(self) -> None:
         """Timers that are due make their keys due."""
-        for timer in self._timers.take(self._world.now):
+        for timer in self._timers.take(self._api_server.now):
             place = timer.controller, timer.key
             if self._deadlines.get(place) == timer.time:
                 del self._deadlines[place]
@@ -196,11 +196,16 @@ class Reactions:
     def _later_retry(self, place: tuple[int, str], due: float) -> float | None:
         """When a refused key retries whose last retry was skipped because nothing had changed; None if now."""
         refusal, controller = self.refusals.get(place), self._controllers[place[0]]
-        if refusal is None or refusal.retry != due or due >= self._world.now or not isinstance(controller, BackingOff):
+        if (
+            refusal is None
+            or refusal.retry != due
+            or due >= self._api_server.now
+            or not isinstance(controller, BackingOff)
+        ):
             return None
-        retry = controller.skipped(due, place[1], self._world)
+        retry = controller.skipped(due, place[1], self._api_server)
         self.refusals[place] = refusal._replace(retry=retry)
-        return retry if retry > self._world.now else None
+        return retry if retry > self._api_server.now else None
 
     def _wake_again(
         self, times: dict[tuple[int, str], float], number: int, key: str, time: float | None, because: int | None
@@ -209,11 +214,11 @@ class Reactions:
         if time is None:
             times.pop(place, None)
             return
-        time = max(time, self._world.now)
+        time = max(time, self._api_server.now)
         if times.get(place) != time:
             times[place] = time
             timer = _Timer(number, key, time, because)
-            self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._world.now)
+            self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._api_server.now)
 
     # --- syncs ---------------------------------------------------------------------------------------
 
@@ -244,11 +249,11 @@ class Reactions:
         return known
 
     def _most_rounds(self) -> int:
-        return 10 * len(self._world.state.pods) + 10_000
+        return 10 * len(self._api_server.state.pods) + 10_000
 
     def _sync(self, number: int, key: str, because: int | None) -> None:
         controller = self._controllers[number]
-        outcome = controller.sync(key, self._world)
+        outcome = controller.sync(key, self._api_server)
         self._wake_again(self._deadlines, number, key, outcome.deadline, because)
         self._carry_out(number, key, outcome, because)
 
@@ -261,18 +266,23 @@ class Reactions:
         self._wake_again(self._again, number, key, outcome.again, because)
         actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
-            denied = self._world.write(write, actor, because)
+            denied = self._api_server.write(write, actor, because)
             if not isinstance(write, Create):
                 continue
             if denied is None:
                 self.refusals.pop((number, key), None)
                 continue
             if isinstance(controller, BackingOff):
-                self._carry_out(number, key, controller.refused(key, self._world), because)
+                self._carry_out(number, key, controller.refused(key, self._api_server), because)
             known = self.refusals.get((number, key))
-            since = len(self._world.history.events) if known is None else known.since
+            since = len(self._api_server.history.events) if known is None else known.since
             self.refusals[number, key] = CreateRefusal(
-                actor, write.obj, denied.message, since, self._world.state.generation, self._again.get((number, key))
+                actor,
+                write.obj,
+                denied.message,
+                since,
+                self._api_server.state.generation,
+                self._again.get((number, key)),
             )
             return
 

@@ -10,7 +10,7 @@ from kwhatif.admission.resize import is_resize
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
 from kwhatif.simulation import resizing
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 
 #: `retryDelay`: a resize is retried at least this often (in seconds), such as on a node that has grown.
 RETRY = 180.0
@@ -30,8 +30,8 @@ class Resized(NamedTuple):
 class Resizes:
     """Pending resizes by node, retried after changes."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         #: Node -> key of the pod -> its UID.
         self._waiting: dict[str, dict[str, str]] = {}
         #: Pods with a new resize request since their kubelets' last decision.
@@ -40,27 +40,27 @@ class Resizes:
         #: have evicted others.
         self.assumed: dict[str, None] = {}
         self.critical: dict[str, None] = {}
-        for pod in under_way(world.state.cluster):
+        for pod in under_way(api_server.state.cluster):
             self._wait(pod)
 
-    def fork(self, world: World) -> Resizes:
-        """An independent copy for a fork of the world."""
+    def fork(self, api_server: ApiServer) -> Resizes:
+        """An independent copy for a fork of the simulation."""
         other = copy(self)
-        other._world, other.assumed, other.critical = world, self.assumed.copy(), self.critical.copy()
+        other._api_server, other.assumed, other.critical = api_server, self.assumed.copy(), self.critical.copy()
         other._fresh = self._fresh.copy()
         other._waiting = {node: waiting.copy() for node, waiting in self._waiting.items()}
         return other
 
     def at_start(self) -> Iterator[Pod]:
         """One pod with a pending resize for each node that has any."""
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         return (pods[next(iter(waiting))] for waiting in self._waiting.values() if waiting)
 
     def seen(self, before: Pod | None, after: Pod | None) -> Pod | None:
         """After a change or removal of a pod: a pod with a pending resize on its node, if a retry may succeed."""
         if before is None:
             return None
-        if after is not None and self._world.state.cluster.resizes.containers and is_resize(after, before):
+        if after is not None and self._api_server.state.cluster.resizes.containers and is_resize(after, before):
             self._wait(after)
             self._fresh.add(key_of(after))
             return after
@@ -74,7 +74,7 @@ class Resizes:
 
     def any_on(self, node: str) -> Pod | None:
         """A pod with a pending resize on the node, if any."""
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         found = (pods.get(key) for key in self._waiting.get(node, ()))
         return next((pod for pod in found if pod is not None), None)
 
@@ -86,7 +86,7 @@ class Resizes:
     def retry(self, node: str, because: int | None) -> Iterator[Resized]:
         """Try all pending resizes there in order; a pod that shrinks makes room for the next."""
         waiting = self._waiting.pop(node, {})
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         there = [pods[key] for key, uid in waiting.items() if key in pods and pods[key].metadata.uid == uid]
         for pod in resizing.in_order(there):
             if is_terminal(pod) or pod.metadata.deletion_timestamp is not None:
@@ -96,19 +96,19 @@ class Resizes:
                 yield made
 
     def _try(self, pod: Pod, because: int | None) -> Resized | None:
-        world, node = self._world, pod.spec.node_name
-        info = world.state.node(node)
+        api_server, node = self._api_server, pod.spec.node_name
+        info = api_server.state.node(node)
         if info is None:
             return None
         key, actor = key_of(pod), f"kubelet {node}"
-        verdict = resizing.decide(pod, info, world.state.cluster)
+        verdict = resizing.decide(pod, info, api_server.state.cluster)
         if verdict.decision == "Fits":
             if resizing.is_assumed(pod):
                 self.assumed[key] = None
             restarts = resizing.restarts(pod)
-            event = world.note(because, actor, "resized", pod, node, resizing.change_of(pod))
+            event = api_server.note(because, actor, "resized", pod, node, resizing.change_of(pod))
             after = resizing.resized(pod)
-            world.put(after, event)
+            api_server.put(after, event)
             return Resized(after, restarts, event)
         if verdict.decision == "Deferred":
             self._wait(pod)
@@ -117,8 +117,8 @@ class Resizes:
         known = pod_condition(pod, resizing.PENDING)
         if key in self._fresh or known is None or known.reason != verdict.decision:
             self._fresh.discard(key)
-            event = world.note(because, actor, _VERBS[verdict.decision], pod, node, verdict.message)
-            world.put(resizing.put_off(pod, verdict, world.stamp(world.now)), event)
+            event = api_server.note(because, actor, _VERBS[verdict.decision], pod, node, verdict.message)
+            api_server.put(resizing.put_off(pod, verdict, api_server.stamp(api_server.now)), event)
         return None
 
 

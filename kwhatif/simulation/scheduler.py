@@ -27,9 +27,9 @@ from kwhatif.scheduler.queue.nominator import pod_lister
 from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile
 from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.pods import bound, with_condition
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 
@@ -65,7 +65,7 @@ class Scheduler:
 
     def __init__(
         self,
-        world: World,
+        api_server: ApiServer,
         profiles: Mapping[str, Profile],
         unschedulable: Collection[str] = (),
         groups: PodGroupCycle | None = None,
@@ -73,13 +73,13 @@ class Scheduler:
         scored: bool = False,
     ) -> None:
         """`unschedulable`: see `Engine`; `groups`: None where there are none; `scored`: see `BatchCache`."""
-        self.world = world
+        self.api_server = api_server
         self.groups = groups
         self.profiles = profiles
-        cluster = world.state.cluster
+        cluster = api_server.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        self.attempts = SimulatedAttempts(world, profiles, scored=scored)
+        self.attempts = SimulatedAttempts(api_server, profiles, scored=scored)
         self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
@@ -109,7 +109,9 @@ class Scheduler:
         self.grace: float | None = None
         #: Called with the result of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
-        for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
+        for info in sorted(
+            api_server.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""
+        ):
             if (
                 info.pod.spec.scheduler_name in profiles
                 and info.pod.metadata.deletion_timestamp is None
@@ -118,23 +120,23 @@ class Scheduler:
                 self.tick()
                 self.queue.add(info)
         self.queue.woken = self._woken
-        world.watchers.append(self._observe)
+        api_server.watchers.append(self._observe)
 
-    def fork(self, world: World) -> Self:
-        """An independent scheduler for a fork of the world, with the same queue; results for signatures are shared."""
+    def fork(self, api_server: ApiServer) -> Self:
+        """An independent scheduler for a fork of the simulation: the same queue; results for signatures are shared."""
         other = copy(self)
-        state = world.state
-        other.world, other._lister, other.watcher = world, pod_lister(state.cluster), None
+        state = api_server.state
+        other.api_server, other._lister, other.watcher = api_server, pod_lister(state.cluster), None
         other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
-        other.attempts = self.attempts.fork(world)
+        other.attempts = self.attempts.fork(api_server)
         other.queue = self.queue.fork(other._queue_profiles(), state.cluster)
         other._handlers = EventHandlers(other.queue, self.profiles.keys())
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
         other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
         other.groups = None if self.groups is None else self.groups.fork()
         other.queue.woken = other._woken
-        world.watchers.append(other._observe)
+        api_server.watchers.append(other._observe)
         return other
 
     def end(self) -> None:
@@ -145,7 +147,7 @@ class Scheduler:
         del self._handlers
 
     def _queue_profiles(self) -> dict[str, QueueProfile]:
-        state = self.world.state
+        state = self.api_server.state
         return {name: queue_profile(profile, state, self._preempting) for name, profile in self.profiles.items()}
 
     def begin(self) -> None:
@@ -155,7 +157,7 @@ class Scheduler:
     def tick(self) -> None:
         """The next moment of the queue."""
         self._ticks += 1
-        self.queue.now = self.world.clock.nanoseconds - self._ago + self._ticks
+        self.queue.now = self.api_server.clock.nanoseconds - self._ago + self._ticks
 
     # --- events --------------------------------------------------------------------------------------
 
@@ -183,9 +185,9 @@ class Scheduler:
     def next_flush(self) -> float | None:
         """When pods whose attempt ended with an error are retried; None if never, or if it changes nothing."""
         retried = self.queue.backoff.pod_error_backoff.entities()
-        if not self.world.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
+        if not self.api_server.state.nodes or all(self._in_vain[info.uid] >= self._enough(info) for info in retried):
             return None
-        return float(int(self.world.now) + 1)
+        return float(int(self.api_server.now) + 1)
 
     @staticmethod
     def _enough(info: QueuedEntity) -> int:
@@ -196,7 +198,7 @@ class Scheduler:
         """Run the queue's periodic flushes that were due after `since`, up to now."""
         self.tick()
         self.queue.flush_backoff()
-        if int(self.world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
+        if int(self.api_server.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
             self.queue.flush_unschedulable_leftover()
 
     # --- an attempt ----------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ class Scheduler:
         if self.is_in_vain(info.uid, same=same and nominated == now):
             return because
         verb = "nominated" if nominated and nominated != now else "unschedulable"
-        return self.world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
+        return self.api_server.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
 
     def is_in_vain(self, uid: str, *, same: bool) -> bool:
         """Whether an attempt ended as the one before it, which is counted."""
@@ -293,47 +295,47 @@ class Scheduler:
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
         """Copy the nomination from the queue's nominator to the state."""
-        node, there = self.queue.nominator.node_of(info.uid), self.world.state.nomination_of(info.key)
-        if node != there and info.key in self.world.state.pending:
-            self.world.state.apply(Nominate(info.key, node))
+        node, there = self.queue.nominator.node_of(info.uid), self.api_server.state.nomination_of(info.key)
+        if node != there and info.key in self.api_server.state.pending:
+            self.api_server.state.apply(Nominate(info.key, node))
 
     def _patch(self, pod: Pod, reason: str, nominated: str, event: int | None) -> None:
         known = pod_condition(pod, "PodScheduled")
         is_known = known is not None and (known.status, known.reason) == ("False", reason)
         if is_known and nominated == pod.status.nominated_node_name:
             return  # as mostly
-        time = self.world.stamp(self.world.now)
+        time = self.api_server.stamp(self.api_server.now)
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
         after = with_condition(pod, condition)
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
             self._is_muted = self.forgets_nominations
-            self.world.put(after, event)
+            self.api_server.put(after, event)
             self._is_muted = False
 
     def _preempt(
         self, uid: str, by: str, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
     ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
-        world = self.world
+        api_server = self.api_server
         for other in cleared:
-            pod = world.state.cluster.get(Pod, other.key)
+            pod = api_server.state.cluster.get(Pod, other.key)
             if pod is not None and pod.status.nominated_node_name:
-                world.put(replace(pod, status=replace(pod.status, nominated_node_name="")), event)
+                api_server.put(replace(pod, status=replace(pod.status, nominated_node_name="")), event)
         condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
         for victim in victims:
             if victim is victims[-1]:
                 self._preempting.reach_last(uid, victim.key)
-            world.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=by), ACTOR, event)
+            api_server.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=by), ACTOR, event)
         self._preempting.end(uid)
 
     # --- a node --------------------------------------------------------------------------------------
 
     def bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
         """The pod goes to the node (`bindingCycle`)."""
-        world = self.world
-        reserved = result.reserve(world.state.by_name[node])
+        api_server = self.api_server
+        reserved = result.reserve(api_server.state.by_name[node])
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)
@@ -341,9 +343,9 @@ class Scheduler:
             self.groups.placed.add(info.uid)
         if result.tied or result.hinted:
             self.ties[info.uid] = result.find_ties
-        event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
+        event = api_server.note(because, ACTOR, "bound", f"Pod {info.key}", node)
         for obj in reserved:
-            world.put(obj, event)
-        pod = world.state.cluster.get(Pod, info.key)
+            api_server.put(obj, event)
+        pod = api_server.state.cluster.get(Pod, info.key)
         assert pod is not None, "nothing has changed since it was popped"
-        world.put(bound(pod, node, world.stamp(world.now)), event)
+        api_server.put(bound(pod, node, api_server.stamp(api_server.now)), event)

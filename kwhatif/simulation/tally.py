@@ -14,8 +14,8 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.kube.model.workload import ReplicaSet
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.owned import root_of
-from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
 
 
@@ -62,8 +62,8 @@ class BudgetStanding(msgspec.Struct, frozen=True):
 class WorkloadTally:
     """The counts, updated with every change; `look` is called at the end of a moment."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         self._mark = object()
         self._roots: dict[tuple[str, str, str, str], str] = {}
         self.workloads: dict[str, Standing] = {}
@@ -75,19 +75,19 @@ class WorkloadTally:
         self.before: Mapping[str, Standing] = self.workloads.copy()
         self._mark = object()
         self._touched.clear()
-        for budget in world.state.cluster.all(PodDisruptionBudget).values():
+        for budget in api_server.state.cluster.all(PodDisruptionBudget).values():
             self._note(budget)
-        self.nodes_before: Mapping[str, Node] = dict(world.state.cluster.all(Node))
+        self.nodes_before: Mapping[str, Node] = dict(api_server.state.cluster.all(Node))
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
-        world.watchers.append(self._observe)
+        api_server.watchers.append(self._observe)
 
-    def fork(self, world: World) -> WorkloadTally:
-        """An independent copy that watches a fork of the world."""
+    def fork(self, api_server: ApiServer) -> WorkloadTally:
+        """An independent copy that watches a fork of the simulation."""
         other = copy(self)
         self._mark, other._mark = object(), object()
-        other._world, other._roots, other._touched = world, self._roots.copy(), self._touched.copy()
+        other._api_server, other._roots, other._touched = api_server, self._roots.copy(), self._touched.copy()
         other.workloads, other.budgets = self.workloads.copy(), self.budgets.copy()
-        world.watchers.append(other._observe)
+        api_server.watchers.append(other._observe)
         return other
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
@@ -105,7 +105,7 @@ class WorkloadTally:
         """If the owner of the ReplicaSet changed, its pods now belong to another workload."""
         if controller_of(before.metadata) == controller_of(after.metadata):
             return
-        pods = self._world.pods_of(after)
+        pods = self._api_server.pods_of(after)
         for pod in pods:
             self._count(pod, -1)
         meta = after.metadata
@@ -124,7 +124,7 @@ class WorkloadTally:
         before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
         most = max(before.most_healthy, healthy)
         overrun = max(before.overrun, min(short - before.short, most - healthy))
-        steps = before.steps if allowed == before.allowed else (*before.steps, (self._world.now, allowed))
+        steps = before.steps if allowed == before.allowed else (*before.steps, (self._api_server.now, allowed))
         self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most, steps)
 
     def root(self, pod: Pod) -> str:
@@ -136,12 +136,12 @@ class WorkloadTally:
         place = owner.kind, meta.namespace, owner.name, owner.uid
         found = self._roots.get(place)
         if found is None:
-            found = self._roots[place] = root_of(pod, self._world.state.cluster) or ""
+            found = self._roots[place] = root_of(pod, self._api_server.state.cluster) or ""
         return found
 
     def _count_all(self) -> None:
         """The same as `_count`, for all pods at the start."""
-        cluster = self._world.state.cluster
+        cluster = self._api_server.state.cluster
         survey = survey_of(cluster)
         for pod in chain(survey.restless, survey.bare):
             self._count(pod, 1)

@@ -1,4 +1,4 @@
-"""`SimulatedView`: what controllers see of the simulated world (`contract.View`), and what existed at the start."""
+"""`SimulatedView`: what controllers see of the simulated cluster (`contract.View`), and what existed at the start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 class SimulatedView:
-    """Read access to the simulated world."""
+    """Read access to the simulated cluster."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self.state = state

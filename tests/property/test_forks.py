@@ -103,7 +103,7 @@ def test_scenarios_on_forks_are_those_played_from_the_start(
     before = text(base.engine)
     found = [said(base, *scenario) for scenario in asked]
     assert text(base.engine) == before
-    validate(base.engine.world.state)
+    validate(base.engine.api_server.state)
     assert found == [said(SettledCluster(session, Parameters()), *scenario) for scenario in asked]
     use_reference(on=True)
     try:
@@ -126,4 +126,4 @@ def test_a_fork_under_way_goes_on_as_the_other_does(cluster: list[Json], nodes: 
     second.settle()
     assert text(engine) == text(fork) == text(second)
     assert engine.evictors.names == fork.evictors.names
-    validate(fork.world.state)
+    validate(fork.api_server.state)

@@ -91,7 +91,7 @@ def _settled(random: Random) -> Cluster:
         meta = {"name": "budget", "namespace": "default"}
         objects.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta, "spec": spec})
     session = kwhatif.load([*_nodes(random), *objects])
-    return SettledCluster(session, Parameters()).engine.world.state.cluster
+    return SettledCluster(session, Parameters()).engine.api_server.state.cluster
 
 
 def _session(cluster: Cluster, *kinds: type) -> Session:

@@ -107,9 +107,9 @@ def test_no_kubelet_grants_more_than_its_node_has(
             playing.perform(each)
         except kwhatif.InputError:
             continue
-        check(engine.world.state.cluster)
+        check(engine.api_server.state.cluster)
     engine.settle()
-    check(engine.world.state.cluster)
-    validate(engine.world.state)
-    full = [pod for pod in engine.world.state.cluster.all(Pod).values() if is_under_way(pod)]
+    check(engine.api_server.state.cluster)
+    validate(engine.api_server.state)
+    full = [pod for pod in engine.api_server.state.cluster.all(Pod).values() if is_under_way(pod)]
     assert all(any(each.type == "PodResizePending" for each in pod.status.conditions) for pod in full)

@@ -189,7 +189,7 @@ def test_whatever_the_choices_a_run_is_a_story_like_others(
     engine = Engine(state, session.profiles, all_controllers(), clock, Parameters(), chance)
     engine.begin()
     validate(state)
-    ends = [event.at for event in engine.world.history.events]
+    ends = [event.at for event in engine.api_server.history.events]
     assert ends == sorted(ends)
     again = kwhatif.simulate(kwhatif.load(cluster), applied, runs=2, seed=seed)
     assert again.story is not None
@@ -206,16 +206,16 @@ def test_settled_means_that_nobody_has_anything_to_do(world: tuple[list[Json], l
     engine.begin()
     if engine.cycle is not None:
         return
-    before = len(engine.world.history.events)
+    before = len(engine.api_server.history.events)
     engine.reactions.start()
     engine.wait(30)
     # Pods that have waited for five minutes are tried again, in vain.
-    assert {event.verb for event in engine.world.history.events[before:]} <= {"unschedulable"}
+    assert {event.verb for event in engine.api_server.history.events[before:]} <= {"unschedulable"}
     validate(state)
     # And whoever takes the end for a start finds nothing to do, but for pods that were tried in vain.
     again = Engine(state.fork(), session.profiles, all_controllers(), Clock(engine.clock.nanoseconds), Parameters())
     again.begin()
-    assert {event.verb for event in again.world.history.events} <= {"unschedulable"}
-    assert msgspec.json.encode(list(again.world.state.cluster.all(Pod))) == msgspec.json.encode(
+    assert {event.verb for event in again.api_server.history.events} <= {"unschedulable"}
+    assert msgspec.json.encode(list(again.api_server.state.cluster.all(Pod))) == msgspec.json.encode(
         list(state.cluster.all(Pod))
     )

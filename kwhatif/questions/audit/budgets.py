@@ -47,7 +47,7 @@ class Budgets(PlayedProbe):
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """A budget that selects nothing, or allows the eviction of all of its pods at once."""
-        base = stage.base.engine.world.state.cluster
+        base = stage.base.engine.api_server.state.cluster
         budget = base.all(PodDisruptionBudget)[scenario.about]
         pods = _running(pods_selected_by(scenario.about, base))
         subject = f"PodDisruptionBudget {scenario.about}"
@@ -62,9 +62,9 @@ class Budgets(PlayedProbe):
 
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """A budget that allows the eviction of all of its pods at once."""
-        base = stage.base.engine.world.state.cluster
+        base = stage.base.engine.api_server.state.cluster
         pods = _running(pods_selected_by(scenario.about, base))
-        gone = [each for each in played.engine.world.history.gone.values() if each.how == "Evicted"]
+        gone = [each for each in played.engine.api_server.history.gone.values() if each.how == "Evicted"]
         if len(gone) >= min(len(pods), _MOST):
             owners, subject = tuple(sorted({_root(pod, base) for pod in pods})), f"PodDisruptionBudget {scenario.about}"
             yield _row(scenario, subject, "allows-all", owners, pods=len(pods), priority=_highest(pods))

@@ -312,10 +312,10 @@ class Fixes:
     def _advised(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
         """What `advise` says about the pod that stays pending at the end of the what-if."""
         played = self._player.played(scenario)
-        pod = played.engine.world.state.cluster.get(Pod, worst.example)
+        pod = played.engine.api_server.state.cluster.get(Pod, worst.example)
         if pod is None or pod.spec.node_name:
             return
-        session = self._player.session.at(played.engine.world.state.fork())
+        session = self._player.session.at(played.engine.api_server.state.fork())
         source = SourceRow(file=f"pod/{worst.example}", object=f"Pod {worst.example}")
         applied = Applied(pod, source, restarted=True)
         advice = ask_advice(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)).advise

@@ -96,7 +96,7 @@ class _Found:
         self._ending = played.ending
         self._scenario = scenario
         self._stage = stage
-        self._state = played.engine.world.state
+        self._state = played.engine.api_server.state
 
     def _row(self, harm: AuditHarm, cause: AuditCause, subject: str, **fields: Any) -> HarmRow:
         scenario = self._scenario
@@ -315,13 +315,14 @@ class _Found:
         A workload matters if a budget selects it, or if it is part of the system.
         """
         gone: dict[str, int] = {}
-        for uid, each in self._engine.world.history.gone.items():
+        for uid, each in self._engine.api_server.history.gone.items():
             if each.how == "Preempted" and each.owner and not self._ending.is_gone_anyway(uid, each):
                 gone[each.owner] = gone.get(each.owner, 0) + 1
         cluster = self._stage.cluster
         budgets = budget_pods(cluster)
         pods = {
-            self._engine.tally.root(info.pod): info.pod for info in self._stage.base.engine.world.state.pods.values()
+            self._engine.tally.root(info.pod): info.pod
+            for info in self._stage.base.engine.api_server.state.pods.values()
         }
         for name, count in sorted(gone.items()):
             pod = pods.get(name)
@@ -344,11 +345,11 @@ class _Found:
     # --- what is known of pods -----------------------------------------------------------------------
 
     def _pod(self, key: str) -> Pod:
-        pods = self._stage.base.engine.world.state.cluster.all(Pod)
+        pods = self._stage.base.engine.api_server.state.cluster.all(Pod)
         return pods[key] if key in pods else self._state.cluster.all(Pod)[key]
 
     def _root(self, key: str) -> str:
-        pods = self._stage.base.engine.world.state.cluster.all(Pod)
+        pods = self._stage.base.engine.api_server.state.cluster.all(Pod)
         pod = pods.get(key) or self._state.cluster.get(Pod, key)
         return f"Pod {key}" if pod is None else self._engine.tally.root(pod)
 

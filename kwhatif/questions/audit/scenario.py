@@ -93,19 +93,19 @@ class Stage(Player[AuditScenario, AuditOutcome]):
     @property
     def cluster(self) -> Cluster:
         """The cluster that scenarios start from."""
-        return self.base.engine.world.state.cluster
+        return self.base.engine.api_server.state.cluster
 
     @property
     def settled(self) -> Session:
         """The session at that moment: with what the edits have made."""
-        return self.session.at(self.base.engine.world.state) if self.edits else self.session
+        return self.session.at(self.base.engine.api_server.state) if self.edits else self.session
 
     @cached_property
     def priorities(self) -> Mapping[str, int]:
         """The highest priority of each workload's pods."""
         found: dict[str, int] = {}
         engine = self.base.engine
-        for info in engine.world.state.pods.values():
+        for info in engine.api_server.state.pods.values():
             name = engine.tally.root(info.pod)
             found[name] = max(found.get(name, info.priority), info.priority)
         return found

@@ -111,7 +111,7 @@ class Returns:
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """By workload and cause: how many of its pods could not be placed again."""
         engine = stage.base.engine
-        state = engine.world.state
+        state = engine.api_server.state
         state.prepare()  # forks share what is built here
         verdicts: dict[tuple[str, int], tuple[AuditCause, str] | None] = {}
         found: dict[tuple[str, AuditCause, str], list[PodInfo]] = {}
@@ -151,7 +151,7 @@ class Returns:
         profile = profile_of(info.pod, session.profiles)
         if profile is None:
             return None
-        state = stage.base.engine.world.state.fork()
+        state = stage.base.engine.api_server.state.fork()
         state.apply(Delete(Pod, info.key))
         for verdict in objections_on(profile, PodInfo(unbound(info.pod)), state, node):
             cause = _CHANGED.get(verdict.plugin)
@@ -202,7 +202,7 @@ class Usage:
         metrics = stage.session.cluster.all(PodMetrics)
         sums: dict[str, dict[str, list[int]]] = {}
         pods: dict[str, list[PodInfo]] = {}
-        for info in engine.world.state.pods.values():
+        for info in engine.api_server.state.pods.values():
             measured = metrics.get(info.key)
             if measured is None or scenario.about not in ("all namespaces", info.namespace):
                 continue

@@ -70,8 +70,8 @@ def rounds_of(
             rounds.append(found.round)
             break
         engine = InstantEngine(state.fork(), profiles)
-        state = engine.world.state
-        arrive(NewPods(engine.world), found.nodes, profiles)
+        state = engine.api_server.state
+        arrive(NewPods(engine.api_server), found.nodes, profiles)
         autoscaler = found.then.with_nodes(found.nodes)
         placed = tuple(_placed(engine, profiles))
         rounds.append(replace(found.round, placed=placed, added=tuple(node.row for node in found.nodes)))
@@ -103,7 +103,7 @@ def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[
 
     The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
     """
-    state, groups = engine.world.state, GroupTurns(profiles, engine, evicts=False)
+    state, groups = engine.api_server.state, GroupTurns(profiles, engine, evicts=False)
     for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
         of_group = groups.decide(pod)
         if of_group is not None:

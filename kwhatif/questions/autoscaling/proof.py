@@ -23,9 +23,9 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report.autoscale import DrainedRow, LandedRow, MovedGroupRow
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 
 _ACTOR = "autoscaler"
@@ -53,22 +53,22 @@ def proven(session: Session, steps: Sequence[Step], cutoff: int | None = None) -
 
 
 def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
-    world = engine.world
-    engine.perform(lambda world: _come(world, step.replacements))
+    api_server = engine.api_server
+    engine.perform(lambda api_server: _come(api_server, step.replacements))
     engine.settle()
-    waiting, known = set(world.state.pending), len(world.history.events)
-    groups = dict(_running_groups(step.nodes, world.state))
+    waiting, known = set(api_server.state.pending), len(api_server.history.events)
+    groups = dict(_running_groups(step.nodes, api_server.state))
     options = msgspec.structs.replace(WITH_FLAGS, parallel=len(step.nodes))  # what it evicts, it has found movable
     drain = KubectlDrain(step.nodes, options)
     engine.ask()
     engine.evict(drain)
     engine.settle()
-    pending = {key: info.pod for key, info in world.state.pending.items() if key not in waiting}
+    pending = {key: info.pod for key, info in api_server.state.pending.items() if key not in waiting}
     expendable = [key for key, pod in pending.items() if cutoff is not None and is_expendable(pod, cutoff)]
-    bound = (event.node for event in world.history.events[known:] if event.verb == "bound" and event.node)
+    bound = (event.node for event in api_server.history.events[known:] if event.verb == "bound" and event.node)
     stays = () if drain.done and drain.ok else tuple(_still_on(step.nodes, drain, engine))
     if not stays:
-        engine.perform(lambda world: _go(world, step.nodes))
+        engine.perform(lambda api_server: _go(api_server, step.nodes))
         engine.settle()
     return DrainedRow(
         nodes=step.nodes,
@@ -77,9 +77,9 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
         pending=tuple(key for key in pending if key not in expendable),
         expendable=tuple(expendable),
         stays=stays,
-        preempted=sum(event.verb == "preempted" for event in world.history.events[known:]),
+        preempted=sum(event.verb == "preempted" for event in api_server.history.events[known:]),
         groups=tuple(
-            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, world.state))
+            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, api_server.state))
             for key, (least, before) in sorted(groups.items())
         ),
     )
@@ -100,21 +100,21 @@ def _running(group: str, state: State) -> int:
     return sum(bool(info.pod.spec.node_name) for info in state.members_of(group).values())
 
 
-def _come(world: World, nodes: Iterable[NewNode]) -> None:
+def _come(api_server: ApiServer, nodes: Iterable[NewNode]) -> None:
     for node in nodes:
         for obj in (node.claim, node.node, *node.besides):
             if obj is not None:
-                world.write(Create(obj, stored=isinstance(obj, Pod)), _ACTOR, None)
+                api_server.write(Create(obj, stored=isinstance(obj, Pod)), _ACTOR, None)
 
 
-def _go(world: World, nodes: Iterable[str]) -> None:
+def _go(api_server: ApiServer, nodes: Iterable[str]) -> None:
     for name in nodes:
-        world.write(Remove(Node, name), _ACTOR, None)
+        api_server.write(Remove(Node, name), _ACTOR, None)
 
 
 def _still_on(nodes: Sequence[str], drain: KubectlDrain, engine: Engine) -> Iterator[str]:
     """The pods that the drain has not got rid of."""
     for name in nodes:
-        info = engine.world.state.node(name)
+        info = engine.api_server.state.node(name)
         there = {} if info is None else {pod.key: None for pod in info.pods}
         yield from (key for key in drain.log.refusals if key in there)

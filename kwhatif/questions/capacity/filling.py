@@ -112,8 +112,8 @@ class CapacityCount:
         self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._state, applied, admission=True))
         refused_groups = list(apply_groups(self._state, applied))
         self._engine = InstantEngine(self._state, session.profiles)
-        self._new_pods = NewPods(self._engine.world)
-        self._tried = AtOnce(self._engine.world, session.profiles)
+        self._new_pods = NewPods(self._engine.api_server)
+        self._tried = AtOnce(self._engine.api_server, session.profiles)
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
         self._gangs = Gangs(self._engine, session.profiles) if is_about_groups(self._cluster) else None
         self._refused = [

@@ -38,7 +38,7 @@ class TriedGang(NamedTuple):
 
 
 class Gangs:
-    """Places groups by an engine, whose world changes."""
+    """Places groups by an engine, which changes."""
 
     def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
         self._engine, self._profiles = engine, profiles
@@ -56,7 +56,7 @@ class Gangs:
             pods: its pods, which are of the group of that key.
             spared: keys of the pods that it may not evict: they would not fit together; None: it evicts none at all.
         """
-        state = self._engine.world.state
+        state = self._engine.api_server.state
         like = state.cluster.all(PodGroup)[key]
         group = _another(like, number)
         infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.resizes) for pod in pods]
@@ -78,7 +78,7 @@ class Gangs:
     def _row(self, group: PodGroup, like: str, result: GroupResult, placed: Collection[str]) -> GroupRow:
         outcome = GroupOutcome(result, "" if result.is_placed else result.status.message)
         tries = Tries({key_of(group): outcome}, placed, {})
-        return replace(GroupRows(self._engine.world, self._profiles, tries).group(group), group=like)
+        return replace(GroupRows(self._engine.api_server, self._profiles, tries).group(group), group=like)
 
     def _note(self, like: PodGroup, result: GroupResult, pods: int) -> None:
         key = key_of(like)

@@ -32,8 +32,8 @@ from kwhatif.workloads.owners import pods_of
 
 def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> Iterator[NewPod]:
     """More pods of the workload, each created and admitted on demand."""
-    obj, world = applied.object, new_pods.world
-    cluster = world.state.cluster
+    obj, api_server = applied.object, new_pods.api_server
+    cluster = api_server.state.cluster
     if isinstance(obj, CustomResource):
         pod = next((group.pod for group in planner.pods_of_custom(obj).added.groups), None)
         more = iter(()) if pod is None else copies(pod, cluster)
@@ -46,7 +46,7 @@ def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> I
             if wrong is not None:
                 yield NewPod(stand_in(applied), refusal=wrong.message)
                 return
-            world.put(default_object(workload), None)
+            api_server.put(default_object(workload), None)
         more = more_pods(workload, cluster)
     for group in more:
         if isinstance(obj, Deployment):

@@ -14,7 +14,7 @@ from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, Replication
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.report.deschedule import Landing, ReplacementCause, ReplacementRow
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.state import State
 
 ACTOR = "descheduler"
@@ -34,7 +34,7 @@ class Replacements(Played):
         #: Pods to evict that had already gone by themselves.
         self._went_before: set[str] = set()
         self._begun = self.engine.clock.now
-        self.engine.world.watchers.append(self._observe)
+        self.engine.api_server.watchers.append(self._observe)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
@@ -48,8 +48,8 @@ class Replacements(Played):
     @property
     def state(self) -> State:
         """A fork of the present state."""
-        self.engine.world.state.prepare()
-        return self.engine.world.state.fork()
+        self.engine.api_server.state.prepare()
+        return self.engine.api_server.state.fork()
 
     def land(self, evicted: Sequence[Pod]) -> list[ReplacementRow]:
         """Evict these pods now, simulate until nothing happens any more, and return the replacements.
@@ -58,12 +58,12 @@ class Replacements(Played):
         """
         engine = self.engine
         self._made.clear()
-        self._went_before = {key_of(pod) for pod in evicted if not _is_there(pod, engine.world)}
+        self._went_before = {key_of(pod) for pod in evicted if not _is_there(pod, engine.api_server)}
         self._begun = engine.clock.now
-        began = len(engine.world.history.events)
-        engine.perform(lambda world: self._evict(evicted, world))
+        began = len(engine.api_server.history.events)
+        engine.perform(lambda api_server: self._evict(evicted, api_server))
         engine.settle()
-        return list(self._rows(evicted, _Happened(self._made, engine.world, began)))
+        return list(self._rows(evicted, _Happened(self._made, engine.api_server, began)))
 
     def wait(self, seconds: float) -> None:
         """Continue until that long after the last evictions began; nothing if that has passed."""
@@ -72,15 +72,15 @@ class Replacements(Played):
             self.engine.wait(left)
 
     @staticmethod
-    def _evict(evicted: Iterable[Pod], world: World) -> None:
-        api = EvictionApi(world)
+    def _evict(evicted: Iterable[Pod], api_server: ApiServer) -> None:
+        api = EvictionApi(api_server)
         for pod in evicted:
-            if not _is_there(pod, world):
+            if not _is_there(pod, api_server):
                 continue  # see `_went_before`
             answer = api.evict(key_of(pod))
             forced = DeletePod(key_of(pod), "Evicted", condition=EVICTED)
             for write in answer.writes if isinstance(answer, EvictionGranted) else (forced,):
-                world.write(write, ACTOR, None)
+                api_server.write(write, ACTOR, None)
 
     def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:
         uids = {made.metadata.uid for made in self._made}
@@ -93,10 +93,10 @@ class Replacements(Played):
                 yield self._row(pod, made, happened, ties.get(made.metadata.uid, ()))
 
     def _row(self, pod: Pod, made: Pod, happened: _Happened, ties: tuple[str, ...]) -> ReplacementRow:
-        world, key, uid = self.engine.world, key_of(made), made.metadata.uid
+        api_server, key, uid = self.engine.api_server, key_of(made), made.metadata.uid
         victims = happened.victims(key)
         node = self._bound.get(uid)
-        gone = world.history.gone.get(uid)
+        gone = api_server.history.gone.get(uid)
         landing: Landing = "SameNode" if node == pod.spec.node_name else "Elsewhere"
         cause: tuple[ReplacementCause | None, str] = (None, "")
         if node is None:
@@ -145,14 +145,14 @@ class Replacements(Played):
 
     def _unwanted(self, owner: OwnerReference, pod: Pod) -> ReplacementRow:
         """The row of a pod whose owner wants no replacement, and why."""
-        cluster, kind = self.engine.world.state.cluster, owner.kind
+        cluster, kind = self.engine.api_server.state.cluster, owner.kind
         found = cluster.get(POD_CONTROLLERS[kind], f"{pod.metadata.namespace}/{owner.name}")
         if found is None:
             is_read = bool(self.base.session.cluster.all(POD_CONTROLLERS[kind]))
             return _none("owner-gone" if is_read else "owner-not-read", kind)
         if isinstance(found, _COUNTED):
             wanted = 1 if found.spec.replicas is None else found.spec.replicas
-            if len(self.engine.world.pods_of(found)) >= wanted:
+            if len(self.engine.api_server.pods_of(found)) >= wanted:
                 return _none("enough", kind, wanted)
         return _none("no-other", kind)
 
@@ -164,7 +164,7 @@ def _none(cause: ReplacementCause, about: str = "", wanted: int = 0) -> Replacem
 class _Happened:
     """The events after the evictions of one cycle."""
 
-    def __init__(self, made: Iterable[Pod], world: World, began: int) -> None:
+    def __init__(self, made: Iterable[Pod], api_server: ApiServer, began: int) -> None:
         self._by_owner: dict[tuple[str, str, str], deque[Pod]] = {}
         self._named: dict[str, Pod] = {}
         for pod in made:
@@ -174,7 +174,7 @@ class _Happened:
             elif owner is not None:
                 self._by_owner.setdefault(_place(owner, pod), deque()).append(pod)
         self._victims: dict[str, list[str]] = {}
-        events = world.history.events[began:]
+        events = api_server.history.events[began:]
         for event in events:
             if event.verb == "preempted":
                 preemptor = event.detail.removeprefix("for ")
@@ -202,9 +202,9 @@ class _Happened:
         return tuple(self._victims.get(key, ()))
 
 
-def _is_there(pod: Pod, world: World) -> bool:
+def _is_there(pod: Pod, api_server: ApiServer) -> bool:
     """Whether it still is the same pod: one that was going anyway may be gone, or have a successor of its name."""
-    there = world.state.cluster.get(Pod, key_of(pod))
+    there = api_server.state.cluster.get(Pod, key_of(pod))
     return there is not None and there.metadata.uid == pod.metadata.uid
 
 

@@ -18,7 +18,7 @@ from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_o
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
 from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Bind
 
 if TYPE_CHECKING:  # one attempt needs no engine with time
@@ -34,7 +34,7 @@ def group_rows(engine: Engine) -> PodGroupsRow | None:
     if scheduler.groups is None:
         return None
     tried = Tries(scheduler.groups.outcomes, scheduler.groups.placed, scheduler.messages)
-    return GroupRows(engine.world, scheduler.profiles, tried).rows()
+    return GroupRows(engine.api_server, scheduler.profiles, tried).rows()
 
 
 def tried_groups(engine: Engine) -> PodGroupsRow | None:
@@ -60,13 +60,13 @@ class Tries(NamedTuple):
 class GroupRows:
     """Says what became of groups, once a simulation has come to its end, or a group was tried."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile], tried: Tries) -> None:
-        self._world, self._profiles, self._tried = world, profiles, tried
+    def __init__(self, api_server: ApiServer, profiles: Mapping[str, Profile], tried: Tries) -> None:
+        self._api_server, self._profiles, self._tried = api_server, profiles, tried
 
     def rows(self) -> PodGroupsRow:
         """What became of all groups."""
-        cluster = self._world.state.cluster
-        gone = self._world.history.gone.values()
+        cluster = self._api_server.state.cluster
+        gone = self._api_server.history.gone.values()
         return PodGroupsRow(
             groups=tuple(self.group(group) for _, group in sorted(cluster.all(PodGroup).items())),
             pods=tuple(self._pods(cluster)),
@@ -93,7 +93,7 @@ class GroupRows:
     def group(self, group: PodGroup) -> GroupRow:
         """What became of one group."""
         key = key_of(group)
-        state = self._world.state
+        state = self._api_server.state
         members = state.members_of(key).values()
         with_node = sum(bool(info.pod.spec.node_name) for info in members)
         before = sum(self._was_bound(info.pod) for info in members)
@@ -132,7 +132,7 @@ class GroupRows:
     def _placements(self, found: GroupResult) -> Iterator[GroupPlacementRow]:
         key = found.group.topology_key
         sizes: dict[str, int] = {}
-        for node in self._world.state.nodes:
+        for node in self._api_server.state.nodes:
             name = node.labels.get(key, "")
             sizes[name] = sizes.get(name, 0) + 1
         for each in found.tried:
@@ -151,7 +151,7 @@ class GroupRows:
         failed = next((each.pod for each in found.results if each.node is None), None)
         if failed is None:
             return
-        state = without_nominations(self._world.state, found.members)
+        state = without_nominations(self._api_server.state, found.members)
         for each in found.results:
             if each.pod is failed:
                 break
@@ -179,7 +179,7 @@ class GroupRows:
         if len(sizes) < 2 or len(members) > _MOST_REORDERED:
             return ()
         profile = self._profiles[scheduler_of(members[0].pod)]
-        state = without_nominations(self._world.state, members)
+        state = without_nominations(self._api_server.state, members)
         for sign in (-1, 1):
             order = sorted(members, key=lambda info: tuple(sign * each for each in info.resources[:2]))
             if run_algorithm(plain_cycle(profile), found.group, order, state).is_placed:
@@ -188,7 +188,7 @@ class GroupRows:
 
     def _why_waiting(self, group: PodGroup) -> str:
         """What keeps the first of its pods out of the queue that is kept out."""
-        state = self._world.state
+        state = self._api_server.state
         for info in state.members_of(key_of(group)).values():
             profile = profile_of(info.pod, self._profiles)
             gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)

@@ -34,11 +34,11 @@ class GroupTurn(NamedTuple):
 
 
 class GroupTurns:
-    """Tries groups by an engine, whose world changes."""
+    """Tries groups by an engine, which changes."""
 
     def __init__(self, profiles: Mapping[str, Profile], engine: InstantEngine, *, evicts: bool = True) -> None:
         """`evicts`: whether groups may evict others; else those that would have to go on waiting."""
-        self._profiles, self._engine, self._state = profiles, engine, engine.world.state
+        self._profiles, self._engine, self._state = profiles, engine, engine.api_server.state
         self._evicts = evicts
         #: By key of the pod.
         self._decided: dict[str, Decision] = {}
@@ -48,7 +48,7 @@ class GroupTurns:
         self._rows_of: dict[str, GroupRow] = {}
         self._groups: dict[str, GroupOutcome] = {}
         self._placed: set[str] = set()
-        self._rows = GroupRows(engine.world, profiles, Tries(self._groups, self._placed, {}))
+        self._rows = GroupRows(engine.api_server, profiles, Tries(self._groups, self._placed, {}))
 
     def decide(self, info: PodInfo) -> Decision | None:
         """What becomes of the pod with its group; None: it is of none, or of another scheduler."""

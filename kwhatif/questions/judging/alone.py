@@ -144,7 +144,7 @@ class Alone:
         Raises:
             TemplatePathError: a custom resource has no pod template where it should have one.
         """
-        update, state = self._apply(applied, planner), self._new_pods.world.state
+        update, state = self._apply(applied, planner), self._new_pods.api_server.state
         if update.denied is not None:
             yield refusal(applied, update.denied.message, state.cluster)
             return
@@ -163,15 +163,15 @@ class Alone:
 
     def _apply(self, applied: Applied, planner: Planner) -> WorkloadUpdate:
         """The pods that would be created in addition to existing ones; nothing is removed."""
-        obj, world = applied.object, self._new_pods.world
+        obj, api_server = applied.object, self._new_pods.api_server
         if isinstance(obj, CustomResource):
             return planner.pods_of_custom(obj)
-        cluster, workload = world.state.cluster, cast("PodSource", obj)
+        cluster, workload = api_server.state.cluster, cast("PodSource", obj)
         if isinstance(workload, Pod):
             return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.restarted else workload, cluster))
         workload = planner.as_applied(workload, restarted=applied.restarted).object
         refused = check_workload(workload, cluster) if self._admission else None
-        world.put(default_object(workload), None)
+        api_server.put(default_object(workload), None)
         made, left_out = expand(capped(workload, planner.most), cluster), beyond(workload, planner.most)
         for group in made.groups if isinstance(workload, Deployment) else ():
             self._new_pods.add_replica_set(workload, group.pod)
@@ -184,22 +184,22 @@ class Alone:
         candidate = trial.create(group if is_stored else self._with_free_name(group), stored=is_stored)
         self.assumed.update(dict.fromkeys(trial.caveats))
         if candidate.refusal:
-            return denied(candidate, trial.world.state.cluster)
-        return self._decide(candidate, trial.world.state)
+            return denied(candidate, trial.api_server.state.cluster)
+        return self._decide(candidate, trial.api_server.state)
 
     def _with_free_name(self, group: ReplicaGroup) -> ReplicaGroup:
         """With another name, where a pod before it has got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         names = group.names[:1]
         if group.pod.metadata.generate_name and not used.isdisjoint(names):
-            names = free_names(group.pod, 1, self._new_pods.world.state.cluster, used)
+            names = free_names(group.pod, 1, self._new_pods.api_server.state.cluster, used)
         used.update(names)
         return replace(group, names=names)
 
     def decide(self, pod: Pod) -> Decision | None:
         """The decision about a pending pod as if it were the next in the queue; None: `judge_groups` makes it."""
         if not self._is_member(pod):
-            return self._decide(NewPod(pod), self._new_pods.world.state)
+            return self._decide(NewPod(pod), self._new_pods.api_server.state)
         self._group(group_of(pod)).pods.append((NewPod(pod), None))
         return None
 
@@ -207,7 +207,7 @@ class Alone:
 
     def _is_member(self, pod: Pod) -> bool:
         """Whether it is of a group that the scheduler places as a whole."""
-        cluster = self._new_pods.world.state.cluster
+        cluster = self._new_pods.api_server.state.cluster
         return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
 
     def _group(self, key: str) -> _Group:
@@ -222,10 +222,10 @@ class Alone:
         is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
         for candidate in trial.create_all(group, stored=is_stored):
             if candidate.refusal:
-                refused = denied(candidate, trial.world.state.cluster)
+                refused = denied(candidate, trial.api_server.state.cluster)
                 yield replace(refused, source=applied.source)
             else:
-                trial.world.state.apply(Upsert(candidate.pod))
+                trial.api_server.state.apply(Upsert(candidate.pod))
                 pods.append((candidate, applied))
         self.assumed.update(dict.fromkeys(trial.caveats))
 
@@ -234,7 +234,7 @@ class Alone:
         decisions: list[Decision] = []
         rows = PodGroupsRow()
         for _, (trial, pods) in sorted(self._groups.items()):
-            state = trial.world.state
+            state = trial.api_server.state
             turns = GroupTurns(self._profiles, InstantEngine(state, self._profiles))
             decided = []
             for candidate, applied in pods:

@@ -45,8 +45,8 @@ from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -154,7 +154,7 @@ class _Judging:
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         self._groups: PodGroupsRow | None = None
         #: The simulation in which an autoscaler may have added nodes.
-        self._growth: World | None = None
+        self._growth: ApiServer | None = None
         refused = apply_groups(self._state, question.applied)
         #: PodGroups that the API server does not take.
         self._refused = [
@@ -163,8 +163,8 @@ class _Judging:
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._state, question.rollout, question.template_paths)
-        world = World.standing(self._state)
-        self._new_pods = NewPods(world, admission=question.admission)
+        api_server = ApiServer.standing(self._state)
+        self._new_pods = NewPods(api_server, admission=question.admission)
         deque(run_daemons(self._new_pods, new_nodes(question.applied, session.state), session.profiles), 0)
 
     def answer(self) -> Answer:
@@ -264,7 +264,7 @@ class _Judging:
         )
         is_stuck = any(each is not None and each.outcome == "Unschedulable" for each in decisions)
         grows = is_stuck and self._session.scaling is not None
-        return grows or fits_later(played.planned, played.world.state, self._session.profiles)
+        return grows or fits_later(played.planned, played.api_server.state, self._session.profiles)
 
     def _once_all_react(self, planned: Sequence[Planned], state: State, evicting: int) -> list[JudgedWorkload]:
         """What becomes of the pods once all have reacted to evictions; a caveat, where that takes too long."""
@@ -277,7 +277,7 @@ class _Judging:
         """What a run says goes into the answer."""
         self._caveats.update(dict.fromkeys(played.caveats))
         self._assumed.update(dict.fromkeys(played.assumed))
-        self.end, self._groups, self._growth = played.world.state, played.groups, played.growth
+        self.end, self._groups, self._growth = played.api_server.state, played.groups, played.growth
         judged = list(map(self._judged, played.planned))
         if self._question.goes_on:
             known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]

@@ -21,8 +21,8 @@ from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Planned, waiting_
 from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, RolloutRow
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.world import World
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.replicas import free_names
@@ -69,10 +69,10 @@ class ManifestRollout:
             return len(self.expected)
         return None if self.planned.update == "changed" else max(0, self.planned.plan.more)
 
-    def missing(self, world: World, reactions: Reactions) -> Iterator[Decision]:
+    def missing(self, api_server: ApiServer, reactions: Reactions) -> Iterator[Decision]:
         """Pods that there should be, and are not: refused, or not made before another one runs."""
         planned, obj = self.planned, self._object
-        lacking = [pod for pod in self._lacking(world) if key_of(pod) not in planned.decisions]
+        lacking = [pod for pod in self._lacking(api_server) if key_of(pod) not in planned.decisions]
         if self.refused is None and lacking:
             self.refused = self._refused_claim(lacking[0], reactions)
         if self.refused is not None:
@@ -81,17 +81,17 @@ class ManifestRollout:
             in_order = isinstance(obj, StatefulSet) and is_ordered(obj)
             for each in [pod, *others][: 1 if in_order else max(1, len(lacking))]:
                 own = message.replace(f'"{pod.metadata.name}"', f'"{each.metadata.name}"')
-                yield denied(NewPod(each, refusal=own), world.state.cluster)
+                yield denied(NewPod(each, refusal=own), api_server.state.cluster)
             lacking = others if in_order else []
         if isinstance(obj, StatefulSet) and lacking:
-            first = planned.held_up or self._late(world)
+            first = planned.held_up or self._late(api_server)
             yield from (waiting_for(pod, first) for pod in lacking if first is not None)
 
-    def _lacking(self, world: World) -> list[Pod]:
+    def _lacking(self, api_server: ApiServer) -> list[Pod]:
         """The pods that are not made, though they should be; where they have no names of their own, with some."""
         planned, there = self.planned, set(self.made.values())
         if isinstance(self._object, StatefulSet):
-            return [] if planned.plan.rolls and self.refused is None else self._lacking_numbers(world)
+            return [] if planned.plan.rolls and self.refused is None else self._lacking_numbers(api_server)
         if self.expected:
             lacking = [pod for pod in self.expected if key_of(pod) not in there]
             return lacking[: max(0, len(self.expected) - len(planned.decisions))]
@@ -99,12 +99,12 @@ class ManifestRollout:
             return []
         like = self.refused[0]
         meta = like.metadata
-        names = free_names(like, max(0, self._count(world) - 1), world.state.cluster, {meta.name})
+        names = free_names(like, max(0, self._count(api_server) - 1), api_server.state.cluster, {meta.name})
         return [like, *(replace(like, metadata=replace(meta, name=name)) for name in names)]
 
-    def _lacking_numbers(self, world: World) -> list[Pod]:
+    def _lacking_numbers(self, api_server: ApiServer) -> list[Pod]:
         """Of a StatefulSet: missing numbers, and then old pods that would make way for new ones."""
-        planned, stateful_set, cluster = self.planned, self._object, world.state.cluster
+        planned, stateful_set, cluster = self.planned, self._object, api_server.state.cluster
         known = cluster.get(StatefulSet, key_of(stateful_set))
         if known is None:
             return []
@@ -122,23 +122,23 @@ class ManifestRollout:
         numbers = [*fresh, *(int(key.rpartition("-")[2]) for key in again)]
         return expand_stateful_set(known, numbers, cluster).pods
 
-    def _count(self, world: World) -> int:
+    def _count(self, api_server: ApiServer) -> int:
         """How many pods its controllers cannot make now, though they would."""
-        known: Any = world.state.cluster.get(type(self._object), key_of(self._object))
+        known: Any = api_server.state.cluster.get(type(self._object), key_of(self._object))
         if self.planned.update == "scaled":
             return self.planned.plan.more - len(self.made)
         if isinstance(known, Deployment):
-            sets = world.owned(known, ReplicaSet)
-            return sum(max(0, replicas_of(each) - world.count_active(each)) for each in sets)
+            sets = api_server.owned(known, ReplicaSet)
+            return sum(max(0, replicas_of(each) - api_server.count_active(each)) for each in sets)
         if isinstance(known, DaemonSet):
-            return sum(nodes_of(known, world).values()) - world.count_active(known)
+            return sum(nodes_of(known, api_server).values()) - api_server.count_active(known)
         return 1
 
-    def _late(self, world: World) -> Decision | None:
+    def _late(self, api_server: ApiServer) -> Decision | None:
         """The pod that a StatefulSet waits for, though it was there before."""
-        known = world.state.cluster.get(StatefulSet, key_of(self._object))
-        ordinal = None if known is None else moves_of(known, world).waits_for
-        pod = None if known is None else world.state.cluster.get(Pod, f"{key_of(known)}-{ordinal}")
+        known = api_server.state.cluster.get(StatefulSet, key_of(self._object))
+        ordinal = None if known is None else moves_of(known, api_server).waits_for
+        pod = None if known is None else api_server.state.cluster.get(Pod, f"{key_of(known)}-{ordinal}")
         return None if pod is None else decision_about(pod, "Waits")
 
     def admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
@@ -158,12 +158,12 @@ class ManifestRollout:
                 return pod, refusal.message
         return None
 
-    def rollout(self, world: World) -> RolloutRow:
+    def rollout(self, api_server: ApiServer) -> RolloutRow:
         """How far the rollout has come, and what it waits for."""
         planned = self.planned
-        known = world.state.cluster.get(type(self._object), key_of(self._object))
+        known = api_server.state.cluster.get(type(self._object), key_of(self._object))
         assert isinstance(known, Deployment | StatefulSet | DaemonSet), "nothing else rolls"
-        progress = progress_of(known, world)
+        progress = progress_of(known, api_server)
         done = progress.done and not planned.plan.left_out
         late = (decision.pod for decision in planned.decisions.values() if decision and decision.outcome in HOLDS_UP)
         return RolloutRow(

@@ -22,8 +22,8 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.policy import JudgedWorkload
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import with_condition
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
@@ -90,7 +90,7 @@ class Answer(msgspec.Struct, kw_only=True):
     #: The state once the pods have been placed.
     end: State
     #: The simulation in which an autoscaler may have added nodes; None: there was none.
-    growth: World | None = None
+    growth: ApiServer | None = None
 
     def marked(self) -> State:
         """That state, with pods marked as unschedulable that found no room, as the scheduler does."""

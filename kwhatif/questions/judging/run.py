@@ -25,11 +25,11 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import WAITING, InstantEngine
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.world import World
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
@@ -49,12 +49,12 @@ class Played(msgspec.Struct, kw_only=True):
     caveats: Sequence[Caveat]
     #: What had to be assumed of pods and claims.
     assumed: Sequence[Caveat] = ()
-    #: The world in the end.
-    world: World
+    #: The API server in the end.
+    api_server: ApiServer
     #: What becomes of groups of pods, where there are any.
     groups: PodGroupsRow | None = None
-    #: The world in which an autoscaler may have added nodes; None: no time has passed.
-    growth: World | None = None
+    #: The API server where an autoscaler may have added nodes; None: no time has passed.
+    growth: ApiServer | None = None
     #: How many pods have evicted others.
     evicting: int = 0
 
@@ -67,7 +67,7 @@ class ManifestRun:
         session: Session,
         planned: Sequence[Planned],
         pending: PendingPods,
-        world: World,
+        api_server: ApiServer,
         reactions: Reactions,
         decided: Described,
     ) -> None:
@@ -77,7 +77,7 @@ class ManifestRun:
             session: the cluster, before anything is applied.
             planned: what makes pods, in the order in which it is applied.
             pending: the pods that are pending already.
-            world: where it is applied: everything is there but pods and what makes them.
+            api_server: where it is applied: everything is there but pods and what makes them.
             reactions: the controllers there.
             decided: makes decisions of the scheduler's results.
         """
@@ -86,11 +86,11 @@ class ManifestRun:
         self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
         #: By UID of a pod that was made.
         self._made: dict[str, ManifestRollout] = {}
-        self._world, self._reactions, self._decided = world, reactions, decided
+        self._api_server, self._reactions, self._decided = api_server, reactions, decided
         #: What becomes of those that are asked for by themselves.
         self._others: list[Decision] = []
-        world.watchers.append(self._observe)
-        world.admission_watcher = self._admitted
+        api_server.watchers.append(self._observe)
+        api_server.admission_watcher = self._admitted
 
     def play(self) -> Played:
         """Apply everything, and see what becomes of it.
@@ -110,7 +110,7 @@ class ManifestRun:
     def _write(self, planned: Planned, moment: Rollout | None) -> None:
         """Apply one object; `moment`: see `apply`."""
         before, stored = self._session.cluster, planned.applied.stored
-        for obj in apply(planned.object, planned.plan, before, self._world, moment, stored=stored):
+        for obj in apply(planned.object, planned.plan, before, self._api_server, moment, stored=stored):
             self._reactions.look_at(obj, None)
 
     def _played(self) -> Played:
@@ -120,7 +120,7 @@ class ManifestRun:
         """Decide about what is not made, and about what has gone."""
         planned = manifest.planned
         if planned.update != "unchanged":
-            for decision in manifest.missing(self._world, self._reactions):
+            for decision in manifest.missing(self._api_server, self._reactions):
                 planned.decide(decision)
         if not isinstance(planned.applied.object, Pod | CronJob):
             planned.removed = tuple(self._removed(manifest))
@@ -128,7 +128,7 @@ class ManifestRun:
     def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
         """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
         pods = self._session.state.pods
-        for gone in self._world.history.gone.values():
+        for gone in self._api_server.history.gone.values():
             is_its_own = self._by_root.get(gone.owner or "") is manifest
             if gone.initial and gone.how in ROLLED and is_its_own and gone.pod in pods:
                 yield pods[gone.pod].pod
@@ -138,7 +138,9 @@ class ManifestRun:
     def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
         """What the pod was made of."""
         itself = self._by_root.get(f"Pod {key_of(pod)}")
-        return itself or self._by_root.get(root_of(pod, self._world.state.cluster, self._world.gone_sets) or "")
+        return itself or self._by_root.get(
+            root_of(pod, self._api_server.state.cluster, self._api_server.gone_sets) or ""
+        )
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
@@ -211,11 +213,11 @@ class InstantRun(ManifestRun):
             self._is_ready,
             counts_budgets=counts_budgets,
         )
-        world = self._engine.world
+        api_server = self._engine.api_server
         workloads = [each.object for each in planned if each.update != "unchanged"]
-        prepare(workloads, state.cluster, world.complete)
-        self._at_once = AtOnce(world, session.profiles, explain, counts_budgets=counts_budgets)
-        super().__init__(session, planned, pending, world, self._engine.reactions, self._at_once)
+        prepare(workloads, state.cluster, api_server.complete)
+        self._at_once = AtOnce(api_server, session.profiles, explain, counts_budgets=counts_budgets)
+        super().__init__(session, planned, pending, api_server, self._engine.reactions, self._at_once)
         self._engine.watcher = self._tried
         self._evicting = 0
 
@@ -229,7 +231,7 @@ class InstantRun(ManifestRun):
             if not planned.is_refused:
                 self._write(planned, self._rollout)
                 engine.react()
-        if self._world.history.gone:
+        if self._api_server.history.gone:
             engine.retry()
         engine.schedule()
 
@@ -239,8 +241,8 @@ class InstantRun(ManifestRun):
             others=self._others,
             earlier=self._at_once.earlier,
             caveats=tuple(self._decided.caveats),
-            assumed=tuple(assumed_of_new(self._world)),
-            world=self._world,
+            assumed=tuple(assumed_of_new(self._api_server)),
+            api_server=self._api_server,
             evicting=self._evicting,
         )
 
@@ -257,7 +259,7 @@ class InstantRun(ManifestRun):
         if not manifest.has_all:
             super()._appears(pod, manifest)
             manifest.planned.decisions[key_of(pod)] = None
-            info = PodInfo(pod, self._world.state.cluster.resizes)
+            info = PodInfo(pod, self._api_server.state.cluster.resizes)
             self._engine.enqueue(info, manifest.number, is_asked=True)
 
     def _tried(self, result: ScheduleResult) -> None:

@@ -34,11 +34,11 @@ from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.preemption.budgets import Budgets
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import begins_to_go, running
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -48,7 +48,7 @@ class Attempts(Described):
     """Pods are tried again and again: what becomes of each is known in the end."""
 
     def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explain) -> None:
-        super().__init__(engine.world, profiles, explain)
+        super().__init__(engine.api_server, profiles, explain)
         self._engine = engine
         #: By UID: what became of a pod that has got its node, and of one that has evicted others.
         self._placed: dict[str, Decision] = {}
@@ -59,7 +59,7 @@ class Attempts(Described):
         self.note(result)
         if explained is not None:
             self._keep(result, explained)
-        elif self._world.was_there(result.pod.pod):
+        elif self._api_server.was_there(result.pod.pod):
             before = self._earlier.get(result.pod.key)
             if before is None or before.outcome != "Preempts" or result.outcome == "Preempts":
                 self._earlier[result.pod.key] = result.settled
@@ -68,10 +68,10 @@ class Attempts(Described):
     def _keep(self, result: ScheduleResult, explained: Explained) -> None:
         uid = result.pod.uid
         if result.outcome == "Placed":
-            is_member = bool(group_of(result.pod.pod)) and has_groups(self._world.state.cluster)
+            is_member = bool(group_of(result.pod.pod)) and has_groups(self._api_server.state.cluster)
             self._placed[uid] = in_short(result) if is_member else self.described(explained, result)
         elif result.outcome == "Preempts" and not all(victim.pod.terminating for victim in result.victims):
-            gone = {each.pod for each in self._world.history.gone.values()}
+            gone = {each.pod for each in self._api_server.history.gone.values()}
             row = _with_victims(self.described(explained, result), lambda victim: victim.pod not in gone)
             self._evicted.setdefault(uid, []).append(self.uncounted.as_left(row))
 
@@ -83,7 +83,7 @@ class Attempts(Described):
 
     def fate(self, explained: Explained, uid: str, key: str) -> Decision | None:
         """The decision about the pod; None: it has gone without evicting others."""
-        pod = self._world.state.cluster.get(Pod, key)
+        pod = self._api_server.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None:
             return self._eviction(uid)
         if self.profile_of(pod) is None:
@@ -106,7 +106,7 @@ class Attempts(Described):
     @cached_property
     def _of_groups(self) -> Mapping[str, list[Decision]]:
         """What groups have evicted, by the UID of the one of its pods that stands for each; known in the end."""
-        scheduler, state = self._engine.scheduler, self._world.state
+        scheduler, state = self._engine.scheduler, self._api_server.state
         found: dict[str, list[Decision]] = {}
         for fate in () if scheduler.groups is None else scheduler.groups.outcomes.values():
             members = [state.pods.get(each.key, each) for result in fate.evicting for each in result.members]
@@ -122,7 +122,7 @@ class Attempts(Described):
     def _pending(self, explained: Explained, info: PodInfo) -> Decision:
         """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""
         message = self._engine.scheduler.messages.get(info.uid)
-        if group_of(info.pod) and has_groups(self._world.state.cluster):
+        if group_of(info.pod) and has_groups(self._api_server.state.cluster):
             return self._of_group(info, message)
         if message is not None and "Unschedulable" in explained.outcomes:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
@@ -134,7 +134,7 @@ class Attempts(Described):
         """A member that waits: with its group, or until the others of its group are let into the queue."""
         if message is not None:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
-        state, profile = self._world.state, self.profile_of(info.pod)
+        state, profile = self._api_server.state, self.profile_of(info.pod)
         others = state.members_of(group_of(info.pod)).values()
         gated = (held_back(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile)
         found = next(filter(None, gated), None)
@@ -143,7 +143,7 @@ class Attempts(Described):
 
     def earlier(self) -> Iterator[Decision]:
         """The pods that were pending already, and were tried, but those whose controllers have deleted them."""
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         for key, result in self._earlier.items():
             pod = pods.get(key)
             if pod is not None and pod.metadata.deletion_timestamp is None:
@@ -187,7 +187,7 @@ class SettledRun(ManifestRun):
         )
         self._engine.scheduler.begin()
         self._attempts = Attempts(self._engine, session.profiles, explain)
-        super().__init__(session, planned, pending, self._engine.world, self._engine.reactions, self._attempts)
+        super().__init__(session, planned, pending, self._engine.api_server, self._engine.reactions, self._attempts)
         self._engine.scheduler.watcher = self._tried
         if is_about_groups(state.cluster):
             self._go_as_recorded()
@@ -232,14 +232,14 @@ class SettledRun(ManifestRun):
             others=self._others,
             earlier=list(self._attempts.earlier()),
             caveats=caveats,
-            world=self._world,
+            api_server=self._api_server,
             groups=group_rows(self._engine),
-            growth=self._world,
+            growth=self._api_server,
         )
 
     def _foreign(self) -> list[Pod]:
         """Pods of the manifests that another scheduler places: they are taken to run."""
-        pods = self._world.state.cluster.all(Pod)
+        pods = self._api_server.state.cluster.all(Pod)
         found = (pods.get(key) for manifest in self._manifests for key in manifest.made.values())
         return [
             pod
@@ -257,14 +257,14 @@ class SettledRun(ManifestRun):
         if isinstance(after, PodDisruptionBudget):
             self._attempts.uncounted.over(key_of(after))
         if isinstance(before, Pod) and (not isinstance(after, Pod) or begins_to_go(before, after)):
-            gone = self._world.history.gone.get(before.metadata.uid or key_of(before))
+            gone = self._api_server.history.gone.get(before.metadata.uid or key_of(before))
             manifest = None if gone is None or gone.how not in ROLLED else self._manifest_of(before)
             if manifest is not None and gone is not None:
                 manifest.moments.add(gone.at)
 
     def _appears(self, pod: Pod, manifest: ManifestRollout) -> None:
         super()._appears(pod, manifest)
-        manifest.moments.add(self._world.now)
+        manifest.moments.add(self._api_server.now)
 
     # --- the end -------------------------------------------------------------------------------------
 
@@ -279,17 +279,17 @@ class SettledRun(ManifestRun):
             if asked.planned is planned:
                 self._decide_in_the_end(asked, key)
         if planned.plan.rolls:
-            planned.rollout = manifest.rollout(self._world)
+            planned.rollout = manifest.rollout(self._api_server)
 
     def _decide_in_the_end(self, asked: Asked, key: str) -> None:
-        info = self._world.state.pods.get(key)
+        info = self._api_server.state.pods.get(key)
         decision = None if info is None else self._attempts.fate(asked.explained, info.uid, key)
         if decision is not None:
             self._decide(asked, decision)
 
     def _counted(self, manifest: ManifestRollout) -> list[tuple[str, str]]:
         """The pods that were made and are there still, or have evicted others: what comes for evicted ones is none."""
-        there = self._world.state.cluster.all(Pod)
+        there = self._api_server.state.cluster.all(Pod)
 
         def counts(uid: str, key: str) -> bool:
             pod = there.get(key)
@@ -300,6 +300,6 @@ class SettledRun(ManifestRun):
         return found[: manifest.most]
 
 
-def _run(pods: Sequence[Pod], world: World) -> None:
+def _run(pods: Sequence[Pod], api_server: ApiServer) -> None:
     for pod in pods:
-        world.put(running(pod, world.stamp(world.now), ready=True), None)
+        api_server.put(running(pod, api_server.stamp(api_server.now), ready=True), None)

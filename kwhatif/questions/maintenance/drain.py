@@ -32,9 +32,9 @@ from kwhatif.questions.story.rows import command_row, story_of
 from kwhatif.report import Report
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WaveRow, WorstRow
 from kwhatif.report.story import CommandRow, Story
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 
 
 def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
@@ -54,7 +54,7 @@ def blocked_pods(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterat
 
 def _still_there(drain: KubectlDrain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
     for node in drain.nodes:
-        listed = list_pods(node, drain.options, engine.world)
+        listed = list_pods(node, drain.options, engine.api_server)
         for pod, verdict in listed.pods:
             key = key_of(pod)
             if verdict.error:
@@ -73,7 +73,7 @@ def _blocked(pod: Pod, drain: KubectlDrain, engine: Engine, before: Cluster) -> 
     key = key_of(pod)
     refused = drain.log.refusals.get(key)
     if pod.metadata.deletion_timestamp is not None:
-        silent = pod.spec.node_name in engine.world.silent
+        silent = pod.spec.node_name in engine.api_server.silent
         cause: BlockedCause = "kubelet-silent" if silent else "finalizer" if pod.metadata.finalizers else "slow"
         return BlockedRow(pod=key, class_="never-ends", cause=cause)
     if refused is None or not refused.budgets:
@@ -93,16 +93,16 @@ def _never_asked(pod: Pod, drain: KubectlDrain) -> BlockedRow:
 
 def _by_budget(pod: Pod, refused: EvictionRefused, engine: Engine, before: Cluster) -> BlockedRow:
     key = refused.budgets[0]
-    failed = sync_failure(key, engine.world)
+    failed = sync_failure(key, engine.api_server)
     if failed is not None:
         return BlockedRow(
             pod=key_of(pod), class_="sync-failed", cause="sync-failed", about=failed.reason, budgets=(key,)
         )
-    budget = engine.world.state.cluster.all(PodDisruptionBudget)[key]
+    budget = engine.api_server.state.cluster.all(PodDisruptionBudget)[key]
     status = budget.status or PodDisruptionBudgetStatus()
     members = [
         each
-        for each in pods_selected_by(key, engine.world.state.cluster)
+        for each in pods_selected_by(key, engine.api_server.state.cluster)
         if each.metadata.deletion_timestamp is None and not is_terminal(each)
     ]
 
@@ -162,7 +162,7 @@ def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: Dra
         InputError: too many nodes have pods to evict.
     """
     engine = base.fork()
-    engine.perform(lambda world: _cordon(world, nodes))
+    engine.perform(lambda api_server: _cordon(api_server, nodes))
     engine.settle()
     order: list[str] = []
     left = sorted(nodes)
@@ -182,7 +182,7 @@ def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: Dra
 
 
 def _moment(engine: Engine) -> tuple[int, float]:
-    return engine.world.state.generation, engine.clock.now
+    return engine.api_server.state.generation, engine.clock.now
 
 
 def _too_many(left: int) -> Problem:
@@ -190,11 +190,11 @@ def _too_many(left: int) -> Problem:
     return Problem("--order", message, hint=f"at most {MOST:,} nodes can be put in order at a time")
 
 
-def _cordon(world: World, nodes: Sequence[str]) -> None:
+def _cordon(api_server: ApiServer, nodes: Sequence[str]) -> None:
     for name in nodes:
-        node = world.state.cluster.all(Node)[name]
+        node = api_server.state.cluster.all(Node)[name]
         if not node.spec.unschedulable:
-            world.write(Update(replace(node, spec=replace(node.spec, unschedulable=True))), "user", None)
+            api_server.write(Update(replace(node, spec=replace(node.spec, unschedulable=True))), "user", None)
 
 
 class _Tried(NamedTuple):
@@ -242,7 +242,7 @@ def drain(
     played = Drained(base, nodes, options)
     blocked = tuple(with_remedies(played))
     report = replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
-    return session.with_growth(report, played.engine.world)
+    return session.with_growth(report, played.engine.api_server)
 
 
 class Drained(Played):
@@ -264,7 +264,7 @@ class Drained(Played):
         for _ in range(_MOST_BEYOND):
             if drain.done or not drain.not_reached:
                 break
-            engine.world.state.prepare()
+            engine.api_server.state.prepare()
             engine = engine.fork()
             drain = KubectlDrain(drain.not_reached, self.options)
             engine.evict(drain)
@@ -311,7 +311,7 @@ class Drained(Played):
     @property
     def gone(self) -> tuple[str, ...]:
         """The evicted pods without replacement: bare ones, those of failed Jobs, and if the replacement is refused."""
-        pods = self.base.engine.world.state.cluster.all(Pod)
+        pods = self.base.engine.api_server.state.cluster.all(Pod)
         bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
         ending = self.ending
         lost = [key for name in ending.fallen_short for key in self._of(name)[: ending.lacks(name)]]
@@ -319,13 +319,13 @@ class Drained(Played):
 
     def _of(self, workload: str) -> list[str]:
         """The evicted pods of the workload, the last one first."""
-        owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
+        owners = {gone.pod: gone.owner for gone in self.engine.api_server.history.gone.values()}
         return [key for key in reversed(self._evicted) if owners.get(key) == workload]
 
     @cached_property
     def _evicted(self) -> list[str]:
         """The evicted pods in order, without those that had already ended."""
-        pods = self.base.engine.world.state.cluster.all(Pod)
+        pods = self.base.engine.api_server.state.cluster.all(Pod)
         return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
 
 

@@ -23,8 +23,8 @@ from kwhatif.questions.story.simulate import Playing
 from kwhatif.report import Report
 from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WorstRow
 from kwhatif.report.story import Story
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 
 
 def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
@@ -38,7 +38,7 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
     """
     played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
     report = replace(session.report("outage", (), played.caveats()), story=played.story())
-    return session.with_growth(report, played.engine.world)
+    return session.with_growth(report, played.engine.api_server)
 
 
 class Lost(Played):
@@ -47,7 +47,7 @@ class Lost(Played):
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
         super().__init__(base)
         self.nodes = nodes
-        state = self.engine.world.state
+        state = self.engine.api_server.state
         pods = state.cluster.all(Pod)
         #: The pods that are lost.
         self.pods = [pod for name in nodes for key in pods_assigned_to(name, state) if _counts(pod := pods[key])]
@@ -59,9 +59,9 @@ class Lost(Played):
         self.engine.settle()
         self.blocked = tuple(self._left_behind())
 
-    def _delete(self, world: World) -> None:
+    def _delete(self, api_server: ApiServer) -> None:
         for name in self.nodes:
-            world.write(Remove(Node, name), "user", None)
+            api_server.write(Remove(Node, name), "user", None)
 
     def story(self) -> Story:
         """The story, with what only an outage has."""
@@ -94,7 +94,7 @@ class Lost(Played):
 
     def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods without replacement, and why."""
-        world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
+        api_server, pods = self.engine.api_server, self.engine.api_server.state.cluster.all(Pod)
         for lost in self.pods:
             key, owner = key_of(lost), controller_of(lost.metadata)
             pod = pods.get(key)
@@ -102,9 +102,9 @@ class Lost(Played):
             if owner is None:
                 yield BlockedRow(pod=key, class_="no-successor", cause="bare")
             elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
-                yield BlockedRow(pod=key, class_="stays", cause=_why_it_stays(pod, world))
+                yield BlockedRow(pod=key, class_="stays", cause=_why_it_stays(pod, api_server))
             elif is_there and owner.kind == "StatefulSet":
-                is_silent = lost.spec.node_name in world.state.cluster.all(Node)
+                is_silent = lost.spec.node_name in api_server.state.cluster.all(Node)
                 cause: BlockedCause = "node-silent" if is_silent else "node-deleted"
                 yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
@@ -115,7 +115,7 @@ class Lost(Played):
         """
         rows = self.blocked
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
-        there = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        there = self.engine.api_server.state.cluster.all(Node)  # those that were deleted cannot be tainted
         nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
         names = " ".join(name for name in nodes if name in there)
         if not names:
@@ -133,13 +133,13 @@ class Lost(Played):
 
     def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
         """The replacements of lost pods, by their names, if the remedy is applied as well."""
-        self.engine.world.state.prepare()
+        self.engine.api_server.state.prepare()
         engine = self.engine.fork()
         engine.ask()
         playing = Playing(engine, self.base.session.namespace)
         playing.perform(SourcedEdit(remedy.text, remedy.edit))
         engine.settle()
-        pods = engine.world.state.cluster.all(Pod)
+        pods = engine.api_server.state.cluster.all(Pod)
         return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
 
 
@@ -160,8 +160,8 @@ def _counts(pod: Pod) -> bool:
     return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
 
 
-def _why_it_stays(pod: Pod, world: World) -> BlockedCause:
-    node = world.state.cluster.get(Node, pod.spec.node_name)
+def _why_it_stays(pod: Pod, api_server: ApiServer) -> BlockedCause:
+    node = api_server.state.cluster.get(Node, pod.spec.node_name)
     if node is not None and not is_evicting(node):
         return "zone-lost"
     return "tolerates" if node is None or says_for_how_long(pod, node) else "toleration-unknown"

@@ -61,10 +61,10 @@ class Remedy(NamedTuple):
 
 def remedies(row: BlockedRow, options: DrainOptions, engine: Engine, nodes: tuple[str, ...]) -> Iterator[Remedy]:
     """What may help with this pod, at the end of a drain of these nodes."""
-    cluster = engine.world.state.cluster
+    cluster = engine.api_server.state.cluster
     pod = cluster.all(Pod)[row.pod]
     if row.class_ == "refused":
-        error = next(v.error for p, v in list_pods(pod.spec.node_name, options, engine.world).pods if p is pod)
+        error = next(v.error for p, v in list_pods(pod.spec.node_name, options, engine.api_server).pods if p is pod)
         yield Remedy(FLAGS.get(error, "--force"), is_flag=True)
         return
     budgets = budget_pods(cluster).budgets_of(pod)

@@ -116,7 +116,7 @@ def run_daemons(
     if not nodes:
         return
     daemons = daemons or DaemonPods()
-    state = new_pods.world.state
+    state = new_pods.api_server.state
     daemons.follow(state)
     made, refusals = _made(new_pods, nodes, daemons)
     placed: list[PodInfo] = []
@@ -140,7 +140,7 @@ def run_daemons(
 
 def arrive(new_pods: NewPods, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
     """Nodes that an autoscaler has asked for register; pods of DaemonSets take their room; then they have started."""
-    state, names = new_pods.world.state, [node.name for node in nodes]
+    state, names = new_pods.api_server.state, [node.name for node in nodes]
     claims = [node.claim for node in nodes if node.claim is not None]
     state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
     state.apply(*(Upsert(obj) for node in nodes for obj in node.besides))
@@ -158,7 +158,7 @@ def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:
 
 def _made(new_pods: NewPods, nodes: Sequence[str], daemons: DaemonPods) -> tuple[list[PodInfo], Counter[str]]:
     """The pods as the API server stores them, each for its node, and the number of refused pods by message."""
-    cluster = new_pods.world.state.cluster
+    cluster = new_pods.api_server.state.cluster
     made: list[PodInfo] = []
     refusals: Counter[str] = Counter()
     sets = [each for each in cluster.all(DaemonSet).values() if not selects_all(each)]

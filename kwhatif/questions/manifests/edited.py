@@ -37,9 +37,9 @@ from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import InstantEngine
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
@@ -67,9 +67,9 @@ class MadeByControllers:
         self._engine = InstantEngine(
             ahead, {}, controllers, Clock(start_of(ahead.cluster)), lambda _: True, counts_budgets=False
         )
-        prepare(workloads, ahead.cluster, self._engine.world.complete)
-        self._engine.world.watchers.append(self._observe)
-        self._engine.world.admission_watcher = self._admitted
+        prepare(workloads, ahead.cluster, self._engine.api_server.complete)
+        self._engine.api_server.watchers.append(self._observe)
+        self._engine.api_server.admission_watcher = self._admitted
         #: By kind and key, what is new, and None for pods that are gone; in order.
         self._touched: dict[tuple[type, str], None] = {}
         self._made = 0
@@ -78,11 +78,11 @@ class MadeByControllers:
     def apply(self, obj: Any, update: WorkloadUpdate) -> tuple[int, str]:
         """Apply a workload; returns the number of its new pods, and the message if others are refused."""
         self._made, self._refused = 0, ""
-        world = self._engine.world
-        for each in apply(obj, update, self._before, world, "final", in_order=False):
+        api_server = self._engine.api_server
+        for each in apply(obj, update, self._before, api_server, "final", in_order=False):
             self._engine.reactions.look_at(each, None)
         self._engine.react()
-        if self._engine.reactions.refusals and world.history.gone and not isinstance(obj, Pod):
+        if self._engine.reactions.refusals and api_server.history.gone and not isinstance(obj, Pod):
             self._refused = ""
             self._engine.retry()
         last = [each.message for each in self._engine.reactions.refusals.values() if each.actor.endswith(key_of(obj))]
@@ -91,11 +91,11 @@ class MadeByControllers:
     @property
     def caveats(self) -> Iterator[Caveat]:
         """The assumptions."""
-        yield from map(injected, self._engine.world.injections.values())
+        yield from map(injected, self._engine.api_server.injections.values())
 
     def changes(self) -> Iterator[Change]:
         """The state afterwards."""
-        cluster = self._engine.world.state.cluster
+        cluster = self._engine.api_server.state.cluster
         for kind, key in self._touched:
             obj = cluster.get(kind, key)
             if obj is not None:
@@ -216,7 +216,7 @@ class _Made:
         if workloads:
             self._react(workloads, edit, state)
         if new:
-            new_pods = NewPods(World.standing(state))
+            new_pods = NewPods(ApiServer.standing(state))
             self.notes += run_daemons(new_pods, new, profiles, daemons)
             self.caveats |= dict.fromkeys(new_pods.caveats)
         self.caveats |= dict.fromkeys(fill_budgets(state))
@@ -225,7 +225,7 @@ class _Made:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
         planner = Planner(compared, "final", {})
-        new_pods = NewPods(World.standing(state))
+        new_pods = NewPods(ApiServer.standing(state))
         others: list[Applied] = []
         for applied in workloads:
             if isinstance(applied.object, PersistentVolumeClaim):

@@ -29,8 +29,8 @@ from kwhatif.kube.model.workload import Deployment, PodSource, ReplicaSet
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.writes import USER
 from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_object import Merged, merged, noted
@@ -45,19 +45,19 @@ from kwhatif.workloads.pod_claims import owns_claims
 from kwhatif.workloads.replicas import HASH_LABEL, replica_set_of
 
 
-def assumed_of_new(world: World) -> Iterator[Caveat]:
-    """Assumptions about the pods and claims that were created in the world."""
-    yield from caveats_of_claims(world)
-    yield from map(injected, world.injections.values())
+def assumed_of_new(api_server: ApiServer) -> Iterator[Caveat]:
+    """Assumptions about the pods and claims that were created in the simulation."""
+    yield from caveats_of_claims(api_server)
+    yield from map(injected, api_server.injections.values())
 
 
-def caveats_of_claims(world: World) -> Iterator[Caveat]:
+def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about claims that were created or bound; or why they are not bound."""
-    touched = dict.fromkeys(event.object for event in world.history.events)
+    touched = dict.fromkeys(event.object for event in api_server.history.events)
     for name in touched:
         kind, _, key = name.partition(" ")
-        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
-        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
+        caveat = caveat_of(key, api_server) if kind == PersistentVolumeClaim.__name__ else None
+        is_there = api_server.state.cluster.get(PersistentVolumeClaim, key) is not None
         if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
             yield caveat
 
@@ -205,26 +205,26 @@ class NewPod(NamedTuple):
 
 
 class NewPods:
-    """A world in which pods are created, with their claims; a pod is stored when it is placed."""
+    """An API server with which pods are created, with their claims; a pod is stored when it is placed."""
 
-    def __init__(self, world: World, *, admission: bool = True) -> None:
+    def __init__(self, api_server: ApiServer, *, admission: bool = True) -> None:
         """`admission`: otherwise pods are taken as the API server has stored them, and so are claims."""
-        self.world = world
+        self.api_server = api_server
         self._admission = admission
-        self._reactions = Reactions(world, FOR_CLAIMS if admission else BINDING_CLAIMS)
+        self._reactions = Reactions(api_server, FOR_CLAIMS if admission else BINDING_CLAIMS)
         #: How admission has changed the last pod.
         self._changes: tuple[ChangeRow, ...] = ()
-        world.admission_watcher = self._admitted
-        world.limits.is_lifted = True
+        api_server.admission_watcher = self._admitted
+        api_server.limits.is_lifted = True
 
     def fork(self) -> NewPods:
-        """The same in a fork of the world, for pods that leave no trace here."""
-        return NewPods(self.world.fork(), admission=self._admission)
+        """The same in a fork of the simulation, for pods that leave no trace here."""
+        return NewPods(self.api_server.fork(), admission=self._admission)
 
     @property
     def caveats(self) -> Iterator[Caveat]:
         """What had to be assumed of the pods and their claims."""
-        return assumed_of_new(self.world)
+        return assumed_of_new(self.api_server)
 
     def apply_claims(self, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
         """Create the claims of the manifests; yields those that the API server refuses."""
@@ -233,19 +233,19 @@ class NewPods:
             if not isinstance(claim, PersistentVolumeClaim):
                 continue
             # Of a claim that is there, nothing can change that scheduling reads.
-            is_new = self.world.state.cluster.get(PersistentVolumeClaim, key_of(claim)) is None
+            is_new = self.api_server.state.cluster.get(PersistentVolumeClaim, key_of(claim)) is None
             denied = self.create_claim(claim) if is_new else None
             if denied is not None:
                 yield each, denied
 
     def add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
-        owner, cluster = controller_of(pod.metadata), self.world.state.cluster
+        owner, cluster = controller_of(pod.metadata), self.api_server.state.cluster
         if owner is None or cluster.get(ReplicaSet, f"{pod.metadata.namespace}/{owner.name}") is not None:
             return
         template, hash_ = deployment.spec.template or PodTemplateSpec(), pod.metadata.labels.get(HASH_LABEL, "")
         made = replica_set_of(deployment, template, reference_to(deployment, cluster), owner.name, hash_)
-        self.world.complete(replace(default_object(made), metadata=replace(made.metadata, uid=owner.uid)))
+        self.api_server.complete(replace(default_object(made), metadata=replace(made.metadata, uid=owner.uid)))
 
     def create_all(self, group: ReplicaGroup, *, stored: bool = False) -> Iterator[NewPod]:
         """Create the pods of the group, one at a time; see `create`."""
@@ -261,15 +261,15 @@ class NewPods:
         return next(self.create_all(replace(group, names=group.names[:1]), stored=stored))
 
     def _create(self, pod: Pod, *, stored: bool) -> NewPod:
-        world, key = self.world, key_of(pod)
-        cluster = world.state.cluster
+        api_server, key = self.api_server, key_of(pod)
+        cluster = api_server.state.cluster
         if cluster.get(Pod, key) is not None:
-            world.write(Remove(Pod, key), USER, None)
+            api_server.write(Remove(Pod, key), USER, None)
         stored = stored or not self._admission
         if not stored and not owns_claims(pod, cluster):
             pod = with_made_up_uid(pod)
         self._changes = ()
-        made = world.created(pod, stored=stored)
+        made = api_server.created(pod, stored=stored)
         if isinstance(made, Denied):
             return NewPod(pod, refusal=made.message)
         if is_reference() or made.spec.resource_claims or any(volume.ephemeral for volume in made.spec.volumes):
@@ -278,10 +278,10 @@ class NewPods:
 
     def _with_claims(self, pod: Pod) -> Pod:
         """Controllers make the claims of a pod that is there."""
-        self.world.put(pod, None)
+        self.api_server.put(pod, None)
         self._reactions.react()
-        made = self.world.state.pods[key_of(pod)].pod
-        self.world.withdraw(made)
+        made = self.api_server.state.pods[key_of(pod)].pod
+        self.api_server.withdraw(made)
         return made
 
     def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> str:
@@ -293,7 +293,7 @@ class NewPods:
         """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""
         if not claim.metadata.uid:
             claim = with_made_up_uid(claim)
-        denied = self.world.write(Create(claim, stored=not self._admission), USER, None)
+        denied = self.api_server.write(Create(claim, stored=not self._admission), USER, None)
         self._reactions.react()
         return denied
 

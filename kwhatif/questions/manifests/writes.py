@@ -26,8 +26,8 @@ from kwhatif.kube.model.workload import (
     Scalable,
     StatefulSet,
 )
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import unbound
-from kwhatif.simulation.world import World
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, unstarted
@@ -140,7 +140,7 @@ def apply(
     obj: Any,
     update: WorkloadUpdate,
     before: Cluster,
-    world: World,
+    api_server: ApiServer,
     moment: Rollout | None,
     *,
     in_order: bool = True,
@@ -152,7 +152,7 @@ def apply(
         obj: it, with a name.
         update: what that changes.
         before: the cluster in which nothing is applied.
-        world: where it is applied.
+        api_server: where it is applied.
         moment: which moment of its rollout is asked for, where no time passes: what makes way is gone then, and in the
             end all new pods come at once. None: time passes.
         in_order: whether a StatefulSet keeps to the order of its pods; else all come at once.
@@ -164,20 +164,20 @@ def apply(
     if update.kind == "unchanged":
         return ()
     if update.kind == "restarted" and not isinstance(obj, CustomResource if moment else Pod | CustomResource):
-        return _start_again(obj, update, world)
+        return _start_again(obj, update, api_server)
     if update.pod is not None:
-        world.write(Update(update.pod), USER, None)
+        api_server.write(Update(update.pod), USER, None)
     elif isinstance(obj, Pod | CustomResource):
-        _replace(obj, update, world, moment, stored=stored)
+        _replace(obj, update, api_server, moment, stored=stored)
     else:
         merged = applied_object(obj, before)
         if moment is not None:
-            merged = _as_at(moment, autoscaled(merged, world.state.cluster), update, in_order=in_order)
-        apply_workload(merged, world)
+            merged = _as_at(moment, autoscaled(merged, api_server.state.cluster), update, in_order=in_order)
+        apply_workload(merged, api_server)
         if moment == "final" and not (in_order and isinstance(merged, StatefulSet)):
-            _remove(update.removed, world)
+            _remove(update.removed, api_server)
         if isinstance(merged, CronJob):
-            run_once(merged, world)
+            run_once(merged, api_server)
     return ()
 
 
@@ -192,77 +192,77 @@ def _as_at(moment: Rollout, merged: Any, update: WorkloadUpdate, *, in_order: bo
 
 
 def _replace(
-    obj: Pod | CustomResource, update: WorkloadUpdate, world: World, moment: Rollout | None, *, stored: bool
+    obj: Pod | CustomResource, update: WorkloadUpdate, api_server: ApiServer, moment: Rollout | None, *, stored: bool
 ) -> None:
     """The pods are new; what there is of a custom resource goes, as its controller is not known."""
-    remove_workloads(obj, world)
+    remove_workloads(obj, api_server)
     if moment is not None:
-        _remove(update.removed, world)
+        _remove(update.removed, api_server)
     elif isinstance(obj, CustomResource):
         for pod in update.removed:
-            world.write(DeletePod(key_of(pod), "Deleted"), USER, None)
+            api_server.write(DeletePod(key_of(pod), "Deleted"), USER, None)
     for pod in update.added.pods:
         if moment is None:
-            replace_pod(unbound(pod), world, stored=stored)
+            replace_pod(unbound(pod), api_server, stored=stored)
         else:
             # Claims that are there were made for the pod with the UID that was written down.
-            replace_pod(pod if owns_claims(pod, world.state.cluster) else with_made_up_uid(pod), world)
+            replace_pod(pod if owns_claims(pod, api_server.state.cluster) else with_made_up_uid(pod), api_server)
 
 
-def _start_again(obj: Any, update: WorkloadUpdate, world: World) -> Sequence[KubernetesObject]:
+def _start_again(obj: Any, update: WorkloadUpdate, api_server: ApiServer) -> Sequence[KubernetesObject]:
     """The pods go, and come again: a pod under its name, as it was before it was scheduled."""
     if isinstance(obj, Pod):
-        stored = stored_pod(unstarted(obj), world.state.cluster)
+        stored = stored_pod(unstarted(obj), api_server.state.cluster)
         if isinstance(stored, Denied):
-            _remove(update.removed, world)
-            world.refuse(obj, stored)
+            _remove(update.removed, api_server)
+            api_server.refuse(obj, stored)
         else:
-            world.put(stored, None)
+            api_server.put(stored, None)
         return ()
-    _remove(update.removed, world)
+    _remove(update.removed, api_server)
     if isinstance(obj, Job):
-        world.write(Remove(Job, key_of(obj)), USER, None)
-        world.memory(Job.__name__, key_of(obj)).clear()
-        world.write(Create(replace(obj, status=JobStatus())), USER, None)
+        api_server.write(Remove(Job, key_of(obj)), USER, None)
+        api_server.memory(Job.__name__, key_of(obj)).clear()
+        api_server.write(Create(replace(obj, status=JobStatus())), USER, None)
     elif isinstance(obj, CronJob):
-        run_once(obj, world)
-    return obj, *world.owned(obj, ReplicaSet)
+        run_once(obj, api_server)
+    return obj, *api_server.owned(obj, ReplicaSet)
 
 
-def replace_pod(pod: Pod, world: World, *, stored: bool = False) -> None:
+def replace_pod(pod: Pod, api_server: ApiServer, *, stored: bool = False) -> None:
     """The pod is new, in place of one of its name, be it at its end; `stored`: it was admitted before."""
     if pod.metadata.name:
-        world.write(Remove(Pod, key_of(pod)), USER, None)
-    world.write(Create(pod, stored=stored), USER, None)
+        api_server.write(Remove(Pod, key_of(pod)), USER, None)
+    api_server.write(Create(pod, stored=stored), USER, None)
 
 
-def remove_workloads(obj: Pod | CustomResource, world: World) -> None:
+def remove_workloads(obj: Pod | CustomResource, api_server: ApiServer) -> None:
     """The workloads of a custom resource go with their pods: else their controllers would make others."""
-    for each in workloads_of_custom(obj, world.state.cluster) if isinstance(obj, CustomResource) else ():
-        world.write(Remove(type(each), key_of(each)), USER, None)
+    for each in workloads_of_custom(obj, api_server.state.cluster) if isinstance(obj, CustomResource) else ():
+        api_server.write(Remove(type(each), key_of(each)), USER, None)
 
 
-def _remove(pods: Sequence[Pod], world: World) -> None:
+def _remove(pods: Sequence[Pod], api_server: ApiServer) -> None:
     for pod in pods:
-        world.write(Remove(Pod, key_of(pod)), USER, None)
+        api_server.write(Remove(Pod, key_of(pod)), USER, None)
 
 
-def run_once(cron_job: CronJob, world: World) -> None:
+def run_once(cron_job: CronJob, api_server: ApiServer) -> None:
     """Create the Job of one run."""
     if not cron_job.spec.suspend:
-        run = capped(run_of(cron_job), world.limits.most)
-        meta = replace(run.metadata, owner_references=(reference_to(cron_job, world.state.cluster),))
-        world.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
+        run = capped(run_of(cron_job), api_server.limits.most)
+        meta = replace(run.metadata, owner_references=(reference_to(cron_job, api_server.state.cluster),))
+        api_server.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
 
 
-def apply_workload(merged: Any, world: World) -> None:
+def apply_workload(merged: Any, api_server: ApiServer) -> None:
     """Store the workload, merged with the existing one."""
-    few = capped(merged, world.limits.most)
-    if few is not merged and (denied := check_workload(merged, world.state.cluster)) is not None:
-        world.refuse(merged, denied)  # of the number that is asked for, not of the few
+    few = capped(merged, api_server.limits.most)
+    if few is not merged and (denied := check_workload(merged, api_server.state.cluster)) is not None:
+        api_server.refuse(merged, denied)  # of the number that is asked for, not of the few
         return
     made = obj = default_object(few)
-    known = world.state.cluster.get(type(obj), key_of(obj))
+    known = api_server.state.cluster.get(type(obj), key_of(obj))
     if known is None:
         made = with_made_up_uid(made)
-    world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
+    api_server.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)

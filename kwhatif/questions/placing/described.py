@@ -21,7 +21,7 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption, Victim, counted
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -127,9 +127,9 @@ class Explained:
 class Described:
     """Results of a scheduler as decisions, each described before anything changes."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile], explain: Explain) -> None:
+    def __init__(self, api_server: ApiServer, profiles: Mapping[str, Profile], explain: Explain) -> None:
         """`explain`: which decisions say why, and how."""
-        self._world = world
+        self._api_server = api_server
         self._profiles = profiles
         self._explain = explain
         self.caveats: dict[Caveat, None] = {}
@@ -180,7 +180,7 @@ class Described:
 
     def attempt(self, pod: PodInfo) -> Attempt:
         """A whole attempt for the pod, as things are."""
-        state = self._world.state.fork()
+        state = self._api_server.state.fork()
         state.apply(Delete(Pod, pod.key))
         profile = self.profile_of(pod.pod)
         assert profile is not None, "it was tried"
@@ -192,14 +192,14 @@ class AtOnce(Described):
 
     def __init__(
         self,
-        world: World,
+        api_server: ApiServer,
         profiles: Mapping[str, Profile],
         explain: Explain = lambda _result, _explained: None,
         *,
         counts_budgets: bool = True,
     ) -> None:
         """`explain`: which decisions say why, and how; `counts_budgets`: see `InstantEngine`."""
-        super().__init__(world, profiles, explain)
+        super().__init__(api_server, profiles, explain)
         self._counts_budgets = counts_budgets
         #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
         self.earlier: list[Decision] = []
@@ -230,11 +230,11 @@ class AtOnce(Described):
         """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
         if result.whole is None:
             return self.attempt(result.pod)
-        self._world.state.apply(Delete(Pod, result.pod.key))
+        self._api_server.state.apply(Delete(Pod, result.pod.key))
         return result.whole
 
     def _look_at_taints(self, pod: PodInfo, name: str) -> None:
-        node = self._world.state.by_name[name].node
+        node = self._api_server.state.by_name[name].node
         seconds = evicted_after(pod.pod, node) if node.spec.taints else None
         if seconds is not None:
             self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None

@@ -57,8 +57,8 @@ class Trying:
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self._engine = InstantEngine(session.state.fork(), session.profiles)
-        self._described = AtOnce(self._engine.world, session.profiles, self._explain)
-        cluster = self._engine.world.state.cluster
+        self._described = AtOnce(self._engine.api_server, session.profiles, self._explain)
+        cluster = self._engine.api_server.state.cluster
         self._groups = GroupTurns(session.profiles, self._engine) if is_about_groups(cluster) else None
         self.found: list[Tried] = []
         self._question = question

@@ -39,9 +39,9 @@ from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.stand_ins import played_as
 from kwhatif.questions.story.end import makes_pods
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.deadlines import NEAR
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.world import World
 from kwhatif.workloads.autoscaling import target_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished
@@ -49,36 +49,36 @@ from kwhatif.workloads.many import wanted
 from kwhatif.workloads.survey import survey_of
 
 
-def not_started(world: World, before: Cluster) -> list[str]:
+def not_started(api_server: ApiServer, before: Cluster) -> list[str]:
     """Pods that were starting at the beginning, and have started: if pods go, others may have waited for them."""
-    pods = world.state.cluster.all(Pod)
+    pods = api_server.state.cluster.all(Pod)
     return [
         f"Pod {key}"
-        for pod in (survey_of(before).restless if world.history.gone else ())
+        for pod in (survey_of(before).restless if api_server.history.gone else ())
         if pod.status.phase == "Pending" and pod.spec.node_name and pod.metadata.deletion_timestamp is None
         if (now := pods.get(key := key_of(pod))) is not None and now.status.phase == "Running"
     ]
 
 
-def behind_gates(world: World, before: Cluster) -> list[str]:
+def behind_gates(api_server: ApiServer, before: Cluster) -> list[str]:
     """Pods with readiness gates that became ready, or go and are replaced: webhooks add these gates, too."""
-    pods, were = world.state.cluster.all(Pod), before.all(Pod)
-    ready = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "ready")
+    pods, were = api_server.state.cluster.all(Pod), before.all(Pod)
+    ready = (event.object.removeprefix("Pod ") for event in api_server.history.events if event.verb == "ready")
     replaced = (
         gone.pod
-        for gone in world.history.gone.values()
+        for gone in api_server.history.gone.values()
         if gone.initial and gone.owner is not None and gone.how not in ("ScaledDown", "Garbage")
     )
     concerned = [*(pods.get(key) for key in ready), *(were.get(key) for key in replaced)]
     return [f"Pod {key_of(pod)}" for pod in concerned if pod is not None and pod.spec.readiness_gates]
 
 
-def not_ready(world: World, before: Cluster) -> list[str]:
+def not_ready(api_server: ApiServer, before: Cluster) -> list[str]:
     """Pods that were not ready at the start, and go and are replaced: the replacements become ready here."""
     pods, nodes = before.all(Pod), before.all(Node)
     return [
         f"Pod {gone.pod}"
-        for gone in world.history.gone.values()
+        for gone in api_server.history.gone.values()
         if gone.initial and gone.owner is not None and not gone.owner.startswith("Job ")
         if (pod := pods.get(gone.pod)) is not None and pod.metadata.deletion_timestamp is None
         if pod.status.phase == "Running" and not is_ready(pod) and pod_condition(pod, "Ready") is not None
@@ -93,24 +93,24 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         engine: a simulation that has come to its end.
         before: the cluster as it was at its start.
     """
-    world, cluster = engine.world, engine.world.state.cluster
-    yield from assumed_of_new(world)
-    yield from _missed(world)
+    api_server, cluster = engine.api_server, engine.api_server.state.cluster
+    yield from assumed_of_new(api_server)
+    yield from _missed(api_server)
     yield from _autoscalers(engine)
-    yield from nodes_not_added(cluster, [info.pod for info in world.state.pending.values()])
-    yield from played_as(cluster, filter(None, (gone.owner for gone in world.history.gone.values())))
+    yield from nodes_not_added(cluster, [info.pod for info in api_server.state.pending.values()])
+    yield from played_as(cluster, filter(None, (gone.owner for gone in api_server.history.gone.values())))
     yield from _left_out(
         {
-            "adoption": _orphans(world),
+            "adoption": _orphans(api_server),
             "job-ttl": _expiring(engine),
             "volume-reclaim": _released(engine, before),
             "cron-jobs": _starting(engine),
             "namespaces": _terminating(cluster),
             "budgets": _uncounted(cluster, before),
-            "not-started": not_started(world, before),
-            "not-ready": not_ready(world, before),
-            "readiness-gates": behind_gates(world, before),
-            "deadlines": _late(world) if world.state.pending else [],
+            "not-started": not_started(api_server, before),
+            "not-ready": not_ready(api_server, before),
+            "readiness-gates": behind_gates(api_server, before),
+            "deadlines": _late(api_server) if api_server.state.pending else [],
         }
     )
 
@@ -122,14 +122,14 @@ def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         engine: a simulation that has come to its end.
         before: the cluster as it was at its start.
     """
-    world = engine.world
-    yield from assumed_of_new(world)
-    yield from _missed(world)
+    api_server = engine.api_server
+    yield from assumed_of_new(api_server)
+    yield from _missed(api_server)
     yield from _left_out(
         {
-            "adoption": _orphans(world, {event.object for event in world.history.events}),
+            "adoption": _orphans(api_server, {event.object for event in api_server.history.events}),
             "volume-reclaim": _released(engine, before),
-            "budgets": _uncounted(world.state.cluster, before),
+            "budgets": _uncounted(api_server.state.cluster, before),
         }
     )
 
@@ -140,23 +140,23 @@ def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
             yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
 
 
-def _missed(world: World) -> Iterator[Caveat]:
+def _missed(api_server: ApiServer) -> Iterator[Caveat]:
     """Workloads that needed the template of an unknown revision."""
-    cluster = world.state.cluster
+    cluster = api_server.state.cluster
     workloads: tuple[StatefulSet | DaemonSet, ...] = (
         *cluster.all(StatefulSet).values(),
         *cluster.all(DaemonSet).values(),
     )
-    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
+    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, api_server)]
     if missed:
         yield OldRevisionsUnknown(workloads=tuple(missed))
 
 
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
     """Autoscalers of workloads that the story changes, or removes pods of."""
-    history = engine.world.history
+    history = engine.api_server.history
     concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
-    cluster = engine.world.state.cluster
+    cluster = engine.api_server.state.cluster
     for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
         if scaler.target in concerned:
             target = target_of(scaler, cluster)
@@ -170,11 +170,11 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
             )
 
 
-def _orphans(world: World, among: Collection[str] | None = None) -> list[str]:
+def _orphans(api_server: ApiServer, among: Collection[str] | None = None) -> list[str]:
     """Pods without a controller that the selector of one matches; `among`: of one of these, such as `Job shop/load`."""
-    found = (pod for pod in world.bare_pods() if not _is_settled(pod))
+    found = (pod for pod in api_server.bare_pods() if not _is_settled(pod))
     bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
-    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare}, among)
+    adopters = _adopters(api_server.state.cluster, {pod.metadata.namespace for pod in bare}, among)
     return [
         f"Pod {key_of(pod)}"
         for pod in bare
@@ -212,9 +212,9 @@ def _adopters(
 
 def _expiring(engine: Engine) -> list[str]:
     """Jobs that ended in the story, and whose TTL has expired."""
-    cluster = engine.world.state.cluster
+    cluster = engine.api_server.state.cluster
     found = []
-    for event in engine.world.history.events:
+    for event in engine.api_server.history.events:
         if event.verb in ("completed", "failed") and event.object.startswith("Job "):
             job = cluster.get(Job, event.object.removeprefix("Job "))
             kept = None if job is None else job.spec.ttl_seconds_after_finished
@@ -225,8 +225,8 @@ def _expiring(engine: Engine) -> list[str]:
 
 def _released(engine: Engine, before: Cluster) -> list[str]:
     """Volumes of claims that have gone."""
-    cluster = engine.world.state.cluster
-    made = {event.object for event in engine.world.history.events}
+    cluster = engine.api_server.state.cluster
+    made = {event.object for event in engine.api_server.history.events}
     found = []
     for name, volume in cluster.all(PersistentVolume).items():
         reference = volume.spec.claim_ref
@@ -245,20 +245,22 @@ def _starting(engine: Engine) -> list[str]:
     start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
     return [
         f"CronJob {key}"
-        for key, each in engine.world.state.cluster.all(CronJob).items()
+        for key, each in engine.api_server.state.cluster.all(CronJob).items()
         if not each.spec.suspend and end > start and is_due(each.spec.schedule, each.spec.time_zone, start, end)
     ]
 
 
-def _late(world: World) -> list[str]:
+def _late(api_server: ApiServer) -> list[str]:
     """Jobs that hold room while others are pending, and have a deadline that is not waited for."""
     found = []
-    for key, job in world.state.cluster.all(Job).items():
+    for key, job in api_server.state.cluster.all(Job).items():
         seconds, started = job.spec.active_deadline_seconds, job.status.start_time
         if seconds is None or job.spec.suspend or is_finished(job):
             continue
-        end = (world.at(started) if started else world.now) + seconds
-        if end > world.now + NEAR and any(pod.spec.node_name and not is_terminal(pod) for pod in world.pods_of(job)):
+        end = (api_server.at(started) if started else api_server.now) + seconds
+        if end > api_server.now + NEAR and any(
+            pod.spec.node_name and not is_terminal(pod) for pod in api_server.pods_of(job)
+        ):
             found.append(f"Job {key}")
     return found
 
@@ -299,10 +301,10 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     yield from caveats_of_end(engine)
     yield from gaps_of(engine, before)
-    was, now = before.all(Pod), engine.world.state.cluster
+    was, now = before.all(Pod), engine.api_server.state.cluster
     made = (pod for key, pod in now.all(Pod).items() if key not in was or was[key].metadata.uid != pod.metadata.uid)
     yield from admission_not_asked(new_pods(made), now)
-    evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
+    evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.api_server.history.gone.values())
     yield from lacking_for_story(
         before, evicts=evicts, makes_pods=makes_pods(engine, before), uses_volumes=_uses_volumes(engine)
     )
@@ -310,8 +312,8 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 def _uses_volumes(engine: Engine) -> bool:
     """Whether pods with claims were made."""
-    pods = engine.world.state.cluster.all(Pod)
-    made = (event.object.removeprefix("Pod ") for event in engine.world.history.events if event.verb == "created")
+    pods = engine.api_server.state.cluster.all(Pod)
+    made = (event.object.removeprefix("Pod ") for event in engine.api_server.history.events if event.verb == "created")
     return any(pod is not None and any(claim_names(pod)) for pod in map(pods.get, made))
 
 
@@ -326,7 +328,7 @@ def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     yield from caveats_of_end(engine, before)
     yield from gaps_of_verdict(engine, before)
-    if any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values()):
+    if any(gone.how in ("Preempted", "Evicted") for gone in engine.api_server.history.gone.values()):
         yield from lacking_for_story(before, evicts=True)
 
 
@@ -337,14 +339,14 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
         engine: a simulation that has come to its end.
         before: leave out the pods on nodes whose taints are as they were in this cluster.
     """
-    silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
-    seen = {event.object for event in engine.world.history.events} if silent else set()
+    silent = [gone.owner for gone in engine.api_server.history.gone.values() if gone.owner and gone.how in _REPLACED]
+    seen = {event.object for event in engine.api_server.history.events} if silent else set()
     there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}
     silent = [owner for owner in silent if not there[owner]]
     if silent:
         yield OwnersSilent(owners=tuple(sorted(set(silent))), count=len(silent))
-    for name, workload in engine.world.limits.short.items():
-        judged = len(engine.world.pods_of(workload))
+    for name, workload in engine.api_server.limits.short.items():
+        judged = len(engine.api_server.pods_of(workload))
         yield TooManyPods(workload=name, count=max(wanted(workload), judged), judged=judged)
     resizes = engine.kubelets.resizes
     yield from caveats_of_resizes(tuple(resizes.assumed), tuple(resizes.critical))
@@ -376,11 +378,11 @@ def _is_there(owner: str, engine: Engine) -> bool:
     """Whether the owner exists at the end."""
     name, _, key = owner.partition(" ")
     kind: type[Any] | None = next((kind for kind in RESOURCES if kind.__name__ == name), None)
-    return kind is not None and engine.world.state.cluster.get(kind, key) is not None
+    return kind is not None and engine.api_server.state.cluster.get(kind, key) is not None
 
 
 def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
-    for node in [node for node in engine.world.state.nodes if node.taints]:
+    for node in [node for node in engine.api_server.state.nodes if node.taints]:
         known = before.get(Node, node.name) if before is not None else None
         if known is not None and known.spec.taints == node.node.spec.taints:
             continue

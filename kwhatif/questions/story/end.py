@@ -29,27 +29,27 @@ def stuck_rollouts(engine: Engine) -> frozenset[str]:
 
 
 def _stuck(engine: Engine) -> Iterator[str]:
-    world = engine.world
-    changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
-    for key, deployment in world.state.cluster.all(Deployment).items():
+    api_server = engine.api_server
+    changed = {event.object for event in api_server.history.events if event.verb in ("created", "changed")}
+    for key, deployment in api_server.state.cluster.all(Deployment).items():
         if f"Deployment {key}" in changed and not deployment.spec.paused:
-            sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
+            sets = [each for each in api_server.owned(deployment, ReplicaSet) if each.spec.replicas]
             if len(sets) > 1:
                 yield f"Deployment {key}"
     for kind in (StatefulSet, DaemonSet):
-        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
+        workloads: Mapping[str, StatefulSet | DaemonSet] = api_server.state.cluster.all(kind)
         for key, workload in workloads.items():
             name = f"{kind.__name__} {key}"
             if name not in changed or workload.spec.update_strategy.type == "OnDelete":
                 continue
-            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
+            pods = [pod for pod in api_server.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
             if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
                 yield name
 
 
 def terminating_pods(engine: Engine) -> frozenset[str]:
     """Terminating pods whose end is not reported."""
-    pods = engine.world.state.cluster.all(Pod)
+    pods = engine.api_server.state.cluster.all(Pod)
     return frozenset(key for key, pod in pods.items() if pod.metadata.deletion_timestamp is not None)
 
 
@@ -63,13 +63,13 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
 
 def unavailable_pods(engine: Engine) -> Counter[str]:
     """The number of new running pods that never become ready, by workload."""
-    world = engine.world
-    pods = world.state.cluster.all(Pod)
-    made = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "created")
+    api_server = engine.api_server
+    pods = api_server.state.cluster.all(Pod)
+    made = (event.object.removeprefix("Pod ") for event in api_server.history.events if event.verb == "created")
     return Counter(
         engine.tally.root(pod)
         for pod in map(pods.get, dict.fromkeys(made))
-        if pod is not None and _waits_to_be_ready(pod) and pod.spec.node_name not in world.silent
+        if pod is not None and _waits_to_be_ready(pod) and pod.spec.node_name not in api_server.silent
     )
 
 
@@ -86,8 +86,8 @@ def participants(engine: Engine) -> frozenset[str]:
 
 
 def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
-    pods = engine.world.state.cluster.all(Pod)
-    gone = {f"Pod {gone.pod}": gone.owner for gone in engine.world.history.gone.values() if gone.owner}
+    pods = engine.api_server.state.cluster.all(Pod)
+    gone = {f"Pod {gone.pod}": gone.owner for gone in engine.api_server.history.gone.values() if gone.owner}
     for event in _churn(engine, cycle):
         pod = pods.get(event.object.removeprefix("Pod "))
         yield gone.get(event.object) or (event.object if pod is None else engine.tally.root(pod))
@@ -96,14 +96,14 @@ def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
 
 def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[EventRow]:
     """The events in the loop that created or removed pods."""
-    for event in engine.world.history.events[cycle.first : cycle.last]:
+    for event in engine.api_server.history.events[cycle.first : cycle.last]:
         if event.object.startswith("Pod ") and event.verb in _CHURN:
             yield event
 
 
 def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
     """The pods for which others were evicted in the loop."""
-    pods = engine.world.state.cluster.all(Pod)
+    pods = engine.api_server.state.cluster.all(Pod)
     keys = dict.fromkeys(event.detail.removeprefix("for ") for event in _churn(engine, cycle))
     return (pods[key] for key in keys if key in pods)
 
@@ -132,10 +132,10 @@ def _causes(preemptor: Pod) -> Iterator[LoopCause]:
 
 def makes_pods(engine: Engine, before: Cluster) -> bool:
     """Whether there are pods that do not stand in for others like them: those use what the others gave back."""
-    if any(gone.how == "RolledOut" for gone in engine.world.history.gone.values()):
+    if any(gone.how == "RolledOut" for gone in engine.api_server.history.gone.values()):
         return True
     was, now = (
         Counter(pod.metadata.namespace for pod in cluster.all(Pod).values() if not is_terminal(pod))
-        for cluster in (before, engine.world.state.cluster)
+        for cluster in (before, engine.api_server.state.cluster)
     )
     return bool(now - was)

@@ -60,7 +60,7 @@ class Without:
             last = self._moments[-1]
             if last.cycle is not None:
                 break
-            last.world.state.prepare()
+            last.api_server.state.prepare()
             later = last.fork()
             later.ask()
             _go_on(later, due)
@@ -77,7 +77,7 @@ def _go_on(engine: Engine, second: float) -> None:
 
 def pending_pods(engine: Engine) -> Iterator[PendingRow]:
     """Pods that have no node when nothing happens any more, of those that exist."""
-    for key, info in sorted(engine.world.state.pending.items()):
+    for key, info in sorted(engine.api_server.state.pending.items()):
         pod = info.pod
         if pod.metadata.deletion_timestamp is not None:
             continue
@@ -88,7 +88,7 @@ def pending_pods(engine: Engine) -> Iterator[PendingRow]:
             message=engine.scheduler.messages.get(info.uid, ""),
             nominated_node=pod.status.nominated_node_name or None,
             priority=info.priority,
-            initial=engine.world.was_there(pod),
+            initial=engine.api_server.was_there(pod),
         )
 
 
@@ -97,11 +97,11 @@ def not_made(engine: Engine) -> Iterator[PendingRow]:
 
     They are if a pod like them is pending; otherwise those for which all nodes together have no room.
     """
-    world = engine.world
-    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None
-    for short in world.limits.short.values():
-        known = world.state.cluster.get(type(short), key_of(short))
-        pods = [] if known is None else active(world.pods_of(known))
+    api_server = engine.api_server
+    room = room_for_pods(engine.scheduler.profiles, api_server.state.cluster) if api_server.limits.short else None
+    for short in api_server.limits.short.values():
+        known = api_server.state.cluster.get(type(short), key_of(short))
+        pods = [] if known is None else active(api_server.pods_of(known))
         if known is None or not pods:
             continue
         waiting = [pod for pod in pods if not pod.spec.node_name]
@@ -126,9 +126,9 @@ def failed(engine: Engine) -> tuple[FailedRow, ...]:
 
     Left out are Jobs that reach their deadline: they would anyway, or would have completed before.
     """
-    jobs = engine.world.state.cluster.all(Job)
+    jobs = engine.api_server.state.cluster.all(Job)
     found: dict[str, FailedRow] = {}
-    for event in engine.world.history.events[engine.first_event :]:
+    for event in engine.api_server.history.events[engine.first_event :]:
         job = jobs.get(event.object.removeprefix("Job ")) if event.verb == "failed" else None
         for condition in job.status.conditions if job is not None else ():
             if condition.type == "Failed" and condition.status == "True" and condition.reason != "DeadlineExceeded":
@@ -143,7 +143,7 @@ def refused(engine: Engine) -> tuple[RefusedRow, ...]:
     """
     found: dict[str, RefusedRow] = {}
     for refusal in engine.reactions.refusals.values():
-        if refusal.actor not in engine.world.limits.short:
+        if refusal.actor not in engine.api_server.limits.short:
             workload = engine.tally.root(refusal.obj) if isinstance(refusal.obj, Pod) else refusal.actor
             found[workload] = RefusedRow(
                 workload=workload, message=refusal.message, initial=refusal.since <= engine.first_event
@@ -203,7 +203,7 @@ class Ending:
         """Whether the pod also goes without the question."""
         if self.without is None:
             return False
-        return uid in self.without.world.history.gone or (gone.owner or f"Pod {gone.pod}") in self.restless
+        return uid in self.without.api_server.history.gone or (gone.owner or f"Pod {gone.pod}") in self.restless
 
     # --- workloads -----------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ class SettledCluster:
         self.is_awaited: Callable[[], bool] = is_always_awaited
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
-        self.asked = Asked(self.start, len(self.engine.world.history.events))
+        self.asked = Asked(self.start, len(self.engine.api_server.history.events))
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
         engine, caveats = begin(self.session, self.parameters, start=self._start)
@@ -76,7 +76,7 @@ class SettledCluster:
         if is_reference():
             engine = self._begin()[0]
         else:
-            self.engine.world.state.prepare()
+            self.engine.api_server.state.prepare()
             engine = self.engine.fork()
         engine.is_awaited = self.is_awaited
         engine.ask()
@@ -104,7 +104,7 @@ def begin(
     state.apply(*map(Upsert, budgets))
     caveats = (*session.inferred, *_recounted(budgets, session))
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
-    engine.world.limits.evicting = EVICTING
+    engine.api_server.limits.evicting = EVICTING
     engine.begin(_edited(session))
     return engine, caveats
 
@@ -162,7 +162,7 @@ class Played:
     @property
     def ending(self) -> Ending:
         """The cluster now, compared with the cluster at this second without any action."""
-        moment = self.engine.world.state.generation, self.engine.clock.now
+        moment = self.engine.api_server.state.generation, self.engine.clock.now
         if self._ended is None or self._ended[0] != moment:
             self._ended = moment, Ending(self.engine, self.base.without.at(self.engine.clock.now))
         return self._ended[1]
@@ -170,7 +170,7 @@ class Played:
     @property
     def pending(self) -> tuple[str, ...]:
         """Pods without a node, except as many of each workload as there are anyway."""
-        there = self.engine.world.state.pending
+        there = self.engine.api_server.state.pending
         return tuple(row.pod for row in self.ending.pending if not row.anyway and row.pod in there)
 
     @property
@@ -181,14 +181,14 @@ class Played:
     @property
     def preempted(self) -> int:
         """How many pods were evicted in turn."""
-        gone = self.engine.world.history.gone.items()
+        gone = self.engine.api_server.history.gone.items()
         since = [(uid, each) for uid, each in gone if each.how == "Preempted" and each.at >= self.base.start]
         return sum(not self.ending.is_gone_anyway(uid, each) for uid, each in since)
 
     @property
     def seconds(self) -> float:
         """How long it took to settle."""
-        events = self.engine.world.history.events
+        events = self.engine.api_server.history.events
         end = round(events[-1].at, 3) if events else 0.0
         return round(max(end - self.base.start, 0.0), 3)
 
@@ -232,7 +232,7 @@ class Played:
     ) -> VerdictRow:
         """The verdict; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
         pending = self.pending
-        priorities = [self.engine.world.state.pending[key].priority for key in pending]
+        priorities = [self.engine.api_server.state.pending[key].priority for key in pending]
         return VerdictRow(
             of=of,
             ok=worst is None,
@@ -256,11 +256,11 @@ def _critical(priorities: Iterable[int]) -> int:
 
 def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
     """How much is worse than before: pending critical pods, pending pods, broken budgets, evictions in turn."""
-    before = since.world.state.pending
-    waiting = [info.priority for key, info in engine.world.state.pending.items() if key not in before]
+    before = since.api_server.state.pending
+    waiting = [info.priority for key, info in engine.api_server.state.pending.items() if key not in before]
     overruns = sum(each.overrun for each in engine.tally.budgets.values())
     overruns -= sum(each.overrun for each in since.tally.budgets.values())
-    gone = list(engine.world.history.gone.values())[len(since.world.history.gone) :]
+    gone = list(engine.api_server.history.gone.values())[len(since.api_server.history.gone) :]
     return _critical(waiting), len(waiting), overruns, sum(each.how == "Preempted" for each in gone)
 
 

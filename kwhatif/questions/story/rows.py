@@ -62,12 +62,12 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         caused=None if ending.without is None else ending.caused,
         asked=None if asked is None else round(asked.second, 3),
         first_event=0 if asked is None else asked.events,
-        seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
+        seconds=round(max((event.at for event in engine.api_server.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
         events=tuple(
             replace(event, at=round(event.at, 3), workload=owners.get(event.object))
-            for event in engine.world.history.events
+            for event in engine.api_server.history.events
         ),
         workloads=tuple(_workloads(ending)),
         pending=ending.pending,
@@ -79,20 +79,20 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         commands=commands,
         under_way=engine.under_way if engine.is_over_horizon else "",
         pod_groups=tried_groups(engine),
-        conventions=dict(sorted(engine.world.chance.choices.items())),
+        conventions=dict(sorted(engine.api_server.chance.choices.items())),
         cycle=None if engine.cycle is None else replace(loop_row(engine, engine.cycle), anyway=ending.is_cycle_anyway),
     )
 
 
 def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
-    return engine.world.history.gone.items()
+    return engine.api_server.history.gone.items()
 
 
 def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[CommandRow]:
     """Those of the resized pods (`namespace/name`) whose resize is not granted, each as a command."""
-    events = engine.world.history.events
+    events = engine.api_server.history.events
     for key in pods:
-        pod = engine.world.state.cluster.get(Pod, key)
+        pod = engine.api_server.state.cluster.get(Pod, key)
         pending = pod and pod_condition(pod, PENDING)
         if not pending:
             continue
@@ -127,9 +127,9 @@ def _parameters(given: Parameters) -> dict[str, float | str]:
 
 def _owners(engine: Engine) -> dict[str, str]:
     """The workloads of all present and former pods, by their names in events."""
-    owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.world.history.gone.values()}
-    changed = {event.object for event in engine.world.history.events} - owners.keys()
-    pods = engine.world.state.cluster.all(Pod)
+    owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.api_server.history.gone.values()}
+    changed = {event.object for event in engine.api_server.history.events} - owners.keys()
+    pods = engine.api_server.state.cluster.all(Pod)
     for name in changed:
         kind, _, key = name.partition(" ")
         if kind == "Pod" and key in pods:
@@ -191,8 +191,8 @@ def _counts(standing: Standing) -> dict[str, int]:
 
 def _nodes(ending: Ending) -> Iterator[StoryNodeRow]:
     engine = ending.engine
-    others = {} if ending.without is None else ending.without.world.state.cluster.all(Node)
-    before, after = engine.tally.nodes_before, engine.world.state.cluster.all(Node)
+    others = {} if ending.without is None else ending.without.api_server.state.cluster.all(Node)
+    before, after = engine.tally.nodes_before, engine.api_server.state.cluster.all(Node)
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if was is now or (was and now and _state(was) == _state(now)):

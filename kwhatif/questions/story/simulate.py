@@ -34,10 +34,10 @@ from kwhatif.questions.story.played import begin
 from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, FactRow, RunsRow, Story, What
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 
 
@@ -107,10 +107,10 @@ def _facts(story: Story) -> Iterator[tuple[What, str]]:
             yield "overrun", budget.budget
 
 
-def writes_of(edit: Edit, resolved: Resolved, world: Moment) -> Iterator[Write]:
-    """An edit as writes to the API server, in order; each depends on the world after the ones before."""
+def writes_of(edit: Edit, resolved: Resolved, api_server: Moment) -> Iterator[Write]:
+    """An edit as writes to the API server, in order; each depends on the ones before."""
     for change in (*resolved.changes, *_in_deleted_namespaces(resolved)):
-        write = _as_write(change, edit, world.state.cluster)
+        write = _as_write(change, edit, api_server.state.cluster)
         if write is not None:
             yield write
 
@@ -162,7 +162,7 @@ def simulate(
         story = replace(story, runs=compared(runs, others))
     caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
-    return session.with_growth(replace(report, story=story), playing.engine.world)
+    return session.with_growth(replace(report, story=story), playing.engine.api_server)
 
 
 def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
@@ -192,7 +192,7 @@ def _play(
         return lambda: begin(session, parameters, chances.fork())[0]
 
     without = _without(session, steps, engine, again)
-    asked = Asked(engine.clock.now, len(engine.world.history.events)) if _changes(steps) else None
+    asked = Asked(engine.clock.now, len(engine.api_server.history.events)) if _changes(steps) else None
     if asked is None and without is not None:
         asked = Asked(0.0, 0)
     engine.ask()
@@ -220,7 +220,7 @@ def _without(
         again: how a simulation of a session begins.
     """
     if _changes(steps):
-        engine.world.state.prepare()
+        engine.api_server.state.prepare()
         return Without(engine.fork(), again(session))
     return None if session.unedited is None else Without(again(session.unedited)(), again(session.unedited))
 
@@ -282,20 +282,20 @@ class Playing:
 
     def _evict(self, step: SourcedEdit, edit: edits.EvictPods) -> None:
         """One eviction request for each pod, all at once; refused ones are not repeated."""
-        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        lookup = Lookup(self.engine.api_server.state.cluster, self._namespace)
         pods = lookup.objects(edit.pods)
         if lookup.mistakes:
             raise _cannot(step, lookup.mistakes)
 
-        def asked(world: World) -> None:
-            api = EvictionApi(world)
+        def asked(api_server: ApiServer) -> None:
+            api = EvictionApi(api_server)
             for pod in pods:
                 answer = api.evict(key_of(pod))
                 if isinstance(answer, EvictionGranted):
                     for write in answer.writes:
-                        world.write(write, USER, None)
+                        api_server.write(write, USER, None)
                 else:
-                    world.note(None, USER, "could not evict", pod, pod.spec.node_name, answer.message)
+                    api_server.note(None, USER, "could not evict", pod, pod.spec.node_name, answer.message)
 
         self.engine.perform(asked)
 
@@ -304,7 +304,7 @@ class Playing:
             options = drain_options(edit)
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
-        drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
+        drain = KubectlDrain(tuple(self._nodes(step, edit.nodes)), options, self.engine.api_server.chance.order)
         self._commands.append((drain, self.engine.clock.now))
         self.engine.evict(drain)
 
@@ -316,7 +316,7 @@ class Playing:
         yield from resizes_not_granted(self._resized, self.engine)
 
     def _nodes(self, step: SourcedEdit, words: tuple[str, ...]) -> list[str]:
-        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        lookup = Lookup(self.engine.api_server.state.cluster, self._namespace)
         nodes: list[Node] = lookup.nodes(words)
         if lookup.mistakes:
             raise _cannot(step, lookup.mistakes)
@@ -327,13 +327,13 @@ class Playing:
 
         If several objects are applied, those that the API server refuses are skipped.
         """
-        world = self.engine.world
+        api_server = self.engine.api_server
         try:
-            resolved = resolve(step.edit, world.state, namespace=self._namespace)
+            resolved = resolve(step.edit, api_server.state, namespace=self._namespace)
         except NotResolved as wrong:
             raise _cannot(step, wrong.mistakes) from wrong
         refusals: list[tuple[str, str]] = []
-        pods = world.state.cluster.all(Pod)
+        pods = api_server.state.cluster.all(Pod)
         new = (change.obj for change in resolved.changes if isinstance(change, Upsert))
         self._resized |= {
             key_of(pod): None
@@ -341,12 +341,12 @@ class Playing:
             if isinstance(pod, Pod) and (old := pods.get(key_of(pod))) is not None and is_resize(pod, old)
         }
 
-        def written(world: World) -> None:
+        def written(api_server: ApiServer) -> None:
             for obj, message in resolved.refused:
-                world.note(None, USER, "was refused", obj, detail=message)
+                api_server.note(None, USER, "was refused", obj, detail=message)
                 refusals.append((_named(obj), message))
-            for write in writes_of(step.edit, resolved, world):
-                denied = world.write(write, USER, None)
+            for write in writes_of(step.edit, resolved, api_server):
+                denied = api_server.write(write, USER, None)
                 if denied is not None and isinstance(write, Create):
                     refusals.append((_named(write.obj), denied.message))
 

@@ -33,7 +33,7 @@ from kwhatif.report.threats import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -61,7 +61,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
     """
     session = session.with_owners()
     planner = Planner(session.state.fork(), "final", {})
-    new_pods = NewPods(World.standing(session.state.fork()))
+    new_pods = NewPods(ApiServer.standing(session.state.fork()))
     assumed: dict[Caveat, None] = {}
     for restarted in restarted_workloads(session.cluster):
         if restarted.name.startswith("Pod "):
@@ -69,7 +69,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
         trial = new_pods.fork()
         candidate = next(pods_without_end(restarted.applied, trial, planner), None)
         if candidate is not None:
-            yield NextPod(restarted.name, restarted.applied, candidate, trial.world.state)
+            yield NextPod(restarted.name, restarted.applied, candidate, trial.api_server.state)
         assumed.update(dict.fromkeys(trial.caveats))
     yield from assumed
 
@@ -239,7 +239,7 @@ class _OfClass:
         self.priority_class = priority_class
         self._profile = profile
         self._state = state
-        self._new_pods = NewPods(World.standing(state.fork()))
+        self._new_pods = NewPods(ApiServer.standing(state.fork()))
 
     def pod(self, resource: str, amount: int, node: NodeInfo | None) -> Pod:
         """As a user would write it; `node`: the only one that it may go to, whatever taints that has."""
@@ -264,7 +264,7 @@ class _OfClass:
 
     def attempt(self, resource: str, amount: int, node: NodeInfo | None) -> Attempt | None:
         """What becomes of the pod; None: the API server refuses it."""
-        made = self._new_pods.fork().world.created(self.pod(resource, amount, node))
+        made = self._new_pods.fork().api_server.created(self.pod(resource, amount, node))
         return None if isinstance(made, Denied) else attempt(self._profile, PodInfo(made), self._state)
 
 

@@ -83,12 +83,12 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
         return found
 
     def _lost(self, played: Played) -> Iterator[LostPod]:
-        world, start = played.engine.world, self.base.start
+        api_server, start = played.engine.api_server, self.base.start
         for uid, key in self._uids.items():
-            gone = world.history.gone.get(uid)
+            gone = api_server.history.gone.get(uid)
             if gone is None or gone.at < start or played.ending.is_gone_anyway(uid, gone):
                 continue
-            preemptor = world.state.cluster.get(Pod, gone.by) if gone.how == "Preempted" else None
+            preemptor = api_server.state.cluster.get(Pod, gone.by) if gone.how == "Preempted" else None
             because = "" if preemptor is None else workload_name(preemptor)
             yield LostPod(key, round(gone.at - start, 3), gone.how, because)
 

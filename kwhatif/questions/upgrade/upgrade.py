@@ -39,7 +39,7 @@ from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes
 from kwhatif.scheduler.release.changes import ReleaseChange, changes
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -289,7 +289,7 @@ class _Upgrade:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
         planner = Planner(state, "end", {}, most=self._most)
-        new_pods = NewPods(World.standing(state))
+        new_pods = NewPods(ApiServer.standing(state))
         planner.release(restarted.others)
         update = planner.plan(restarted.applied)
         state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
@@ -301,7 +301,7 @@ class _Upgrade:
             candidate = trial.create(group, stored=isinstance(obj, Pod))
             self._caveats |= dict.fromkeys(trial.caveats)
             profile = profile_of(candidate.pod, session.profiles)
-            yield candidate, profile, trial.world.state
+            yield candidate, profile, trial.api_server.state
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):

@@ -15,7 +15,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.pod import ContainerStatus
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.simulation.world import World
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.state import State
 from tests.admissions import charge
 from tests.builders import PodBuilder, pod
@@ -146,10 +146,10 @@ def test_a_claim_with_part_of_a_byte_counts_as_a_whole_one() -> None:
 
 def test_what_is_used_is_part_of_the_state() -> None:
     state = State(Cluster([quota({"pods": "2"}), pod("a").build()]))
-    world = World.standing(state)
-    ahead = world.fork()
+    api_server = ApiServer.standing(state)
+    ahead = api_server.fork()
     b, c = (Create(pod(name).image("app:1").spec(priority=None).build()) for name in "bc")
     assert ahead.write(b, "user", None) is None
     assert "used: pods=2" in said(ahead.write(c, "user", None))
-    used = [each.state.cluster.all(ResourceQuota)["default/quota"].status for each in (ahead, world)]
+    used = [each.state.cluster.all(ResourceQuota)["default/quota"].status for each in (ahead, api_server)]
     assert used == [ResourceQuotaStatus(hard={"pods": "2"}, used={"pods": number}) for number in ("2", "1")]

@@ -39,7 +39,7 @@ class Draining:
     """A drain in a little world: kubelets stop pods after their grace period."""
 
     def __init__(self, *objects: Any, nodes: tuple[str, ...] = ("n1",), options: DrainOptions = ALL) -> None:
-        self.world = World([Disruption()], node("n1"), node("n2"), *objects)
+        self.api_server = World([Disruption()], node("n1"), node("n2"), *objects)
         self.drain = KubectlDrain(nodes, options)
 
     def run(self, end: float = 1000.0, stop: float = 30.0) -> Draining:
@@ -50,16 +50,18 @@ class Draining:
             times = [time for time in (due, *ends.values()) if time is not None]
             if not times or min(times) > end:
                 break
-            self.world.until(max(self.world.now, min(times)))
-            for key in [key for key, time in ends.items() if time <= self.world.now]:
+            self.api_server.until(max(self.api_server.now, min(times)))
+            for key in [key for key, time in ends.items() if time <= self.api_server.now]:
                 del ends[key]
-                self.world.gone(key).settle()
-            if (due is not None and due <= self.world.now) or self.drain.is_waiting_for(self.world):
-                outcome = self.drain.attempt(self.world)
+                self.api_server.gone(key).settle()
+            if (due is not None and due <= self.api_server.now) or self.drain.is_waiting_for(self.api_server):
+                outcome = self.drain.attempt(self.api_server)
                 due = outcome.again
-                assert due is None or due > self.world.now
-                ends |= {write.key: self.world.now + stop for write in outcome.writes if isinstance(write, DeletePod)}
-                self.world.write(*outcome.writes)
+                assert due is None or due > self.api_server.now
+                ends |= {
+                    write.key: self.api_server.now + stop for write in outcome.writes if isinstance(write, DeletePod)
+                }
+                self.api_server.write(*outcome.writes)
         return self
 
     @property
@@ -76,7 +78,7 @@ def test_all_kinds_of_pods() -> None:
         pod("bare", "shop").on("n1").volume("tmp", empty_dir=SomeVolume()),
         mine("other").on("n2"),
     ).run()
-    assert (done.drain.ok, done.world.now) == (True, 30)
+    assert (done.drain.ok, done.api_server.now) == (True, 30)
     assert done.output == [
         "node/n1 cordoned",
         "Warning: ignoring DaemonSet-managed Pods: shop/agent-x; deleting Pods that declare no controller: shop/bare",
@@ -86,8 +88,8 @@ def test_all_kinds_of_pods() -> None:
         "pod/bare evicted",
         "node/n1 drained",
     ]
-    assert done.world.state.cluster.all(Node)["n1"].spec.unschedulable
-    assert list(done.world.state.cluster.all(Pod)) == ["shop/agent-x", "shop/other", "shop/static"]
+    assert done.api_server.state.cluster.all(Node)["n1"].spec.unschedulable
+    assert list(done.api_server.state.cluster.all(Pod)) == ["shop/agent-x", "shop/other", "shop/static"]
 
 
 REFUSALS: dict[str, tuple[list[Any], DrainOptions, list[str]]] = {
@@ -139,7 +141,7 @@ def test_nobody_goes_where_one_may_not(objects: list[Any], options: DrainOptions
         " n1",
         *errors,
     ]
-    assert done.world.deleted == []
+    assert done.api_server.deleted == []
 
 
 FREE: dict[str, tuple[list[Any], DrainOptions]] = {
@@ -164,7 +166,7 @@ FREE: dict[str, tuple[list[Any], DrainOptions]] = {
 def test_who_goes_nevertheless(objects: list[Any], options: DrainOptions) -> None:
     done = Draining(*objects, options=options).run()
     assert done.drain.ok
-    assert [key for *_, key in done.world.deleted][:1] == ["shop/a"]
+    assert [key for *_, key in done.api_server.deleted][:1] == ["shop/a"]
 
 
 def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
@@ -184,12 +186,12 @@ def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
         "evicting pod shop/b",
         line,
     ]
-    draining.world.put(web("c").on("n2").build()).settle()
-    again = draining.drain.attempt(draining.world)
+    draining.api_server.put(web("c").on("n2").build()).settle()
+    again = draining.drain.attempt(draining.api_server)
     assert draining.drain.log.granted == [(0, "shop/a")]  # it is not 15 yet
     assert again.again == 15
-    draining.world.until(15)
-    draining.drain.attempt(draining.world)
+    draining.api_server.until(15)
+    draining.drain.attempt(draining.api_server)
     assert draining.drain.log.granted == [(0, "shop/a"), (15, "shop/b")]
 
 
@@ -198,7 +200,7 @@ def test_the_timeout_is_noticed_when_the_pod_is_asked_for_the_next_time() -> Non
     done = Draining(web("a").owner("ReplicaSet", "rs"), given, options=replace(ALL, timeout=17.0)).run()
     asked = ["evicting pod shop/a", f'error when evicting pods/"a" -n "shop" (will retry after 5s): {REFUSED}']
     error = 'error when evicting pods/"a" -n "shop": global timeout reached: 17s'
-    assert (done.world.now, done.drain.ok) == (20, False)
+    assert (done.api_server.now, done.drain.ok) == (20, False)
     assert done.output == [
         "node/n1 cordoned",
         *(asked * 4),
@@ -214,7 +216,7 @@ def test_the_timeout_is_noticed_when_the_pod_is_asked_for_the_next_time() -> Non
 
 def test_a_pod_that_takes_too_long_to_end() -> None:
     done = Draining(mine("a"), options=replace(ALL, timeout=10.5)).run(stop=60)
-    assert done.world.now == 10.5
+    assert done.api_server.now == 10.5
     assert done.output[-1] == (
         'error when waiting for pod "a" in namespace "shop" to terminate: context deadline exceeded'
     )
@@ -231,9 +233,9 @@ def test_a_second_budget_fails_the_pod_and_the_others_go_on() -> None:
 
 def test_nodes_are_cordoned_together_and_drained_one_after_another() -> None:
     done = Draining(mine("a"), mine("b").on("n2"), nodes=("n2", "n1"))
-    done.world.put(node("n2").cordoned().build()).settle()
+    done.api_server.put(node("n2").cordoned().build()).settle()
     done.run(stop=2)
-    assert done.world.now == 4
+    assert done.api_server.now == 4
     assert done.output == [
         "node/n2 already cordoned",
         "node/n1 cordoned",
@@ -258,18 +260,18 @@ def test_without_evictions_budgets_do_not_matter() -> None:
     options = replace(ALL, disable_eviction=True, grace_period=5)
     done = Draining(web("a").owner("ReplicaSet", "rs"), given, options=options).run(stop=5)
     assert done.output == ["node/n1 cordoned", "pod/a deleted", "node/n1 drained"]
-    assert [lost[1:] for lost in done.world.deleted][:1] == [("Deleted", "shop/a")]
+    assert [lost[1:] for lost in done.api_server.deleted][:1] == [("Deleted", "shop/a")]
 
 
 def test_a_successor_of_the_name_is_not_waited_for() -> None:
     draining = Draining(mine("a").meta(uid="one"))
     draining.run(end=10)
-    draining.world.gone("shop/a").put(mine("a").meta(uid="two").on("n2").build()).settle()
-    assert draining.drain.is_waiting_for(draining.world)
-    draining.world.until(10.4)
-    assert draining.drain.attempt(draining.world).again == 11
-    draining.world.until(11)
-    draining.drain.attempt(draining.world)
+    draining.api_server.gone("shop/a").put(mine("a").meta(uid="two").on("n2").build()).settle()
+    assert draining.drain.is_waiting_for(draining.api_server)
+    draining.api_server.until(10.4)
+    assert draining.drain.attempt(draining.api_server).again == 11
+    draining.api_server.until(11)
+    draining.drain.attempt(draining.api_server)
     assert draining.drain.ok
 
 

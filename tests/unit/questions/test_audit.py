@@ -670,7 +670,7 @@ def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkey
     outcomes = [player.play(each) for each in PROBES[probe].scenarios(session, "").scenarios]
     assert played
     assert sum(caveat in each.caveats for each in outcomes) == len(played)
-    assert not any(each.engine.world.watchers for each in played)
+    assert not any(each.engine.api_server.watchers for each in played)
 
 
 @pytest.mark.parametrize("output", ["junit", "sarif", "github", "gitlab", "markdown", "baseline", "json"])

@@ -17,10 +17,10 @@ from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.catalog import default_profile
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, cluster, node, pod
 from tests.devices import asking, claim, device, device_class, gpus, request, slice_
@@ -50,15 +50,15 @@ def like(builder: PodBuilder) -> Pod:
 
 
 def do(made: Engine, *writes: Write) -> None:
-    def write_all(world: World) -> None:
+    def write_all(api_server: ApiServer) -> None:
         for write in writes:
-            world.write(write, "user", None)
+            api_server.write(write, "user", None)
 
     made.perform(write_all)
 
 
 def said(made: Engine) -> list[tuple[float, str, str, str | None]]:
-    return [(event.at, event.verb, event.object, event.node) for event in made.world.history.events]
+    return [(event.at, event.verb, event.object, event.node) for event in made.api_server.history.events]
 
 
 def annotated(name: str, **annotations: str) -> PodBuilder:
@@ -86,7 +86,7 @@ def test_a_pod_is_bound_and_runs() -> None:
         (0.0, "bound", "Pod default/p", "a"),
         (1.0, "ready", "Pod default/p", "a"),
     ]
-    assert [event.because for event in made.world.history.events] == [None, 0, 1]
+    assert [event.because for event in made.api_server.history.events] == [None, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_deleted_pod_ends_and_then_is_gone(annotations: dict[str, str], parame
     do(made, DeletePod("default/p", "Deleted"))
     made.settle()
     assert said(made)[1:] == [(end, "ended", "Pod default/p", "a"), (end, "removed", "Pod default/p", "a")]
-    (gone,) = made.world.history.gone.values()
+    (gone,) = made.api_server.history.gone.values()
     assert (gone.pod, gone.how, gone.node, gone.initial, gone.at) == ("default/p", "Deleted", "a", True, 0.0)
 
 
@@ -134,24 +134,24 @@ def test_a_pod_that_runs_nowhere_is_gone_at_once(build: Any) -> None:
     made = engine(node("a").cordoned(), build())
     do(made, DeletePod("default/p", "Deleted"))
     assert made.clock.now == 0
-    assert "default/p" not in made.world.state.cluster.all(Pod)
+    assert "default/p" not in made.api_server.state.cluster.all(Pod)
 
 
 def test_force_needs_no_kubelet() -> None:
     made = engine(node("a"), pod("p").on("a").status(phase="Running"))
     do(made, DeletePod("default/p", "Deleted", grace=0))
-    assert "default/p" not in made.world.state.cluster.all(Pod)
+    assert "default/p" not in made.api_server.state.cluster.all(Pod)
 
 
 def test_a_finalizer_keeps_the_object() -> None:
     made = engine(node("a"), pod("p").meta(finalizers=("example.com/keep",)).on("a").status(phase="Running"))
     do(made, DeletePod("default/p", "Deleted"))
     made.settle()
-    there = made.world.state.cluster.all(Pod)["default/p"]
+    there = made.api_server.state.cluster.all(Pod)["default/p"]
     assert there.status.phase == "Failed"
     lifted = msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, finalizers=()))
     do(made, Update(lifted))
-    assert "default/p" not in made.world.state.cluster.all(Pod)
+    assert "default/p" not in made.api_server.state.cluster.all(Pod)
 
 
 def test_a_run_ends_by_itself() -> None:
@@ -173,19 +173,19 @@ def test_a_silent_kubelet_does_nothing_until_it_is_back() -> None:
     made.silence("a")
     do(made, DeletePod("default/p", "Deleted"))
     made.settle()
-    assert "default/p" in made.world.state.cluster.all(Pod)
+    assert "default/p" in made.api_server.state.cluster.all(Pod)
     made.recover("a")
     made.settle()
-    assert "default/p" not in made.world.state.cluster.all(Pod)
+    assert "default/p" not in made.api_server.state.cluster.all(Pod)
 
 
 def test_the_wait_for_room_is_a_cause() -> None:
     full = pod("old").cpu("4").on("a").status(phase="Running")
     made = engine(node("a").allocatable(cpu="4"), full, pod("new").cpu("4"))
-    assert [event.verb for event in made.world.history.events] == ["unschedulable"]
+    assert [event.verb for event in made.api_server.history.events] == ["unschedulable"]
     do(made, DeletePod("default/old", "Deleted"))
     made.settle()
-    by_verb = {(event.verb, event.object): event for event in made.world.history.events}
+    by_verb = {(event.verb, event.object): event for event in made.api_server.history.events}
     ended = by_verb["ended", "Pod default/old"]
     assert by_verb["bound", "Pod default/new"].because == ended.id
     assert by_verb["bound", "Pod default/new"].at == 2.0
@@ -202,19 +202,19 @@ def replica_set(replicas: int, cpu: str = "1", **spec: Any) -> ReplicaSet:
 
 
 def nodes_of(made: Engine) -> Sequence[str]:
-    return sorted(each.spec.node_name for each in made.world.state.cluster.all(Pod).values())
+    return sorted(each.spec.node_name for each in made.api_server.state.cluster.all(Pod).values())
 
 
 def test_pods_of_a_replica_set_come_back_elsewhere() -> None:
     made = engine(node("a").allocatable(cpu="2"), node("b").allocatable(cpu="2"))
     do(made, Create(replica_set(2)))
     made.settle()
-    victim = next(key for key, each in made.world.state.cluster.all(Pod).items() if each.spec.node_name == "a")
+    victim = next(key for key, each in made.api_server.state.cluster.all(Pod).items() if each.spec.node_name == "a")
     do(made, DeletePod(victim, "Deleted"))
     made.settle()
     assert len(nodes_of(made)) == 2
     assert made.cycle is None
-    (gone,) = made.world.history.gone.values()
+    (gone,) = made.api_server.history.gone.values()
     assert gone.owner == "ReplicaSet default/web"
     assert not gone.initial
 
@@ -226,10 +226,10 @@ def test_a_quota_counts_pods_until_they_have_ended() -> None:
     made = engine(node("a"), quota)
     do(made, Create(replica_set(1)))
     made.settle()
-    (first,) = made.world.state.cluster.all(Pod)
+    (first,) = made.api_server.state.cluster.all(Pod)
     do(made, DeletePod(first, "Deleted"))
     made.settle()
-    verbs = [(event.at, event.verb) for event in made.world.history.events if event.at >= 1]
+    verbs = [(event.at, event.verb) for event in made.api_server.history.events if event.at >= 1]
     refused = [at for at, verb in verbs if verb == "was refused"]
     created = [at for at, verb in verbs if verb == "created"]
     assert refused
@@ -257,7 +257,7 @@ def test_an_error_that_stays_is_not_tried_for_ever() -> None:
     made.scheduler.watcher = tried.append
     made.wait(10**6)
     assert len(tried) < 5
-    made.perform(lambda world: world.put(slice_("a", device("gpu-1"), name="two", count=2), None))
+    made.perform(lambda api_server: api_server.put(slice_("a", device("gpu-1"), name="two", count=2), None))
     made.settle()
     assert ("bound", "Pod default/pod", "a") in [event[1:] for event in said(made)]
 
@@ -285,4 +285,4 @@ def test_pods_are_found_by_the_uid_of_their_owner() -> None:
         owned("mine", "web").on("a").status(phase="Running"),
         owned("of-another", "other").on("a").status(phase="Running"),
     )
-    assert [gone.pod for gone in made.world.history.gone.values()] == ["default/mine"]
+    assert [gone.pod for gone in made.api_server.history.gone.values()] == ["default/mine"]

@@ -51,13 +51,13 @@ def test_who_is_refused_again_is_at_rest() -> None:
 @pytest.mark.usefixtures("_reference")
 def test_what_would_come_to_something_is_found() -> None:
     made = refused()
-    made.world.state.apply(Upsert(quota(5)))
-    generation = made.world.state.generation
+    made.api_server.state.apply(Upsert(quota(5)))
+    generation = made.api_server.state.generation
     refusals = made.reactions.refusals
     made.reactions.refusals = {place: each._replace(generation=generation) for place, each in refusals.items()}
     with pytest.raises(NotAtRestError, match="ReplicaSet shop/web-1 created Pod"):
         prove_rest(made)
-    assert len(made.world.state.pods) == 1, "the simulation itself stays as it is"
+    assert len(made.api_server.state.pods) == 1, "the simulation itself stays as it is"
 
 
 @pytest.mark.usefixtures("_reference")
@@ -66,7 +66,7 @@ def test_keys_that_were_idle_for_long_are_looked_at_again() -> None:
     number = next(place[0] for place in made.reactions.refusals)
     made.reactions.refusals.clear()
     made.reactions._vain[number, "shop/web-1"] = 99
-    made.world.state.apply(Delete(ResourceQuota, "shop/few"))
+    made.api_server.state.apply(Delete(ResourceQuota, "shop/few"))
     with pytest.raises(NotAtRestError):
         prove_rest(made)
 

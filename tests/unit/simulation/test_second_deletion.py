@@ -7,9 +7,9 @@ import pytest
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
+from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from tests.builders import cluster, node, pod
 
@@ -23,10 +23,10 @@ def after(grace: float | None, end: str) -> tuple[str | None, int]:
     And how many events that are.
     """
     dying = pod("p").on("a").status(phase="Running").meta(deletion_timestamp=end)
-    world = World(State(cluster(node("a"), dying)), Clock(parse_time(NOW)), Chance())
-    world.write(DeletePod(KEY, "Deleted", grace=grace), "user", None)
-    found = world.state.cluster.get(Pod, KEY)
-    return None if found is None else found.metadata.deletion_timestamp, len(world.history.events)
+    api_server = ApiServer(State(cluster(node("a"), dying)), Clock(parse_time(NOW)), Chance())
+    api_server.write(DeletePod(KEY, "Deleted", grace=grace), "user", None)
+    found = api_server.state.cluster.get(Pod, KEY)
+    return None if found is None else found.metadata.deletion_timestamp, len(api_server.history.events)
 
 
 @pytest.mark.parametrize("end", [EARLIER, NOW, LATER])

@@ -21,7 +21,7 @@ QUOTA = ResourceQuota(metadata=ObjectMeta(name="pods", namespace="shop"), spec=R
 
 
 def running(made: Any) -> int:
-    return len([pod for pod in made.world.state.cluster.all(Pod).values() if pod.status.phase == "Running"])
+    return len([pod for pod in made.api_server.state.cluster.all(Pod).values() if pod.status.phase == "Running"])
 
 
 def test_what_a_quota_holds_back_for_good_is_settled() -> None:
@@ -42,9 +42,9 @@ def test_pods_that_go_with_their_deployment_were_the_deployments() -> None:
     made.settle()
     do(made, Remove(Deployment, "shop/web"))
     made.settle()
-    assert not made.world.state.cluster.all(ReplicaSet)
-    assert not made.world.state.cluster.all(Pod)
-    assert {gone.owner for gone in made.world.history.gone.values()} == {"Deployment shop/web"}
+    assert not made.api_server.state.cluster.all(ReplicaSet)
+    assert not made.api_server.state.cluster.all(Pod)
+    assert {gone.owner for gone in made.api_server.history.gone.values()} == {"Deployment shop/web"}
 
 
 @pytest.mark.parametrize(("deadline", "place"), [(300, True), (3000, False)])
@@ -57,7 +57,7 @@ def test_a_deadline_that_is_near_is_waited_for_where_it_makes_room(deadline: int
     assert made.clock.now < 60  # nothing hangs on it yet
     do(made, Create(asks("2")))
     made.settle()
-    waiting = made.world.state.cluster.all(Pod)["shop/p"]
+    waiting = made.api_server.state.cluster.all(Pod)["shop/p"]
     assert (waiting.spec.node_name, made.clock.now > deadline) == ("n1" if place else "", place)
 
 

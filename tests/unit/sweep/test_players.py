@@ -79,7 +79,7 @@ def test_a_scenario_that_is_over_leaves_no_circle_of_references(
     playing = NodePlayer(demo, Parameters(), question)
     played = playing.played(("general-a1",))
     engine = played.engine
-    parts = [weakref.ref(part) for part in (engine, engine.world, engine.scheduler, engine.scheduler.queue)]
+    parts = [weakref.ref(part) for part in (engine, engine.api_server, engine.scheduler, engine.scheduler.queue)]
     gc.disable()  # which would find circles, but late: hundreds of scenarios occupied memory until then
     try:
         engine.end()

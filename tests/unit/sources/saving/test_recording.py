@@ -31,9 +31,9 @@ class Recorded:
         self.folder = folder
         self._keep = keep
         self._random = Random(7)
-        self.world = World()
-        self.world.change(self._random)
-        self.watched = Watched(self.world.all_listed())
+        self.api_server = World()
+        self.api_server.change(self._random)
+        self.watched = Watched(self.api_server.all_listed())
         self.restart()
 
     def restart(self) -> None:
@@ -41,7 +41,7 @@ class Recorded:
 
     def minute(self, number: float, *, is_known: bool = True, name: str = "") -> None:
         pod = {"metadata": {"namespace": "x", "name": name or f"m{number}"}, "spec": {"containers": [{"name": "c"}]}}
-        self.watched.take([self.world.put("Pod", pod)])
+        self.watched.take([self.api_server.put("Pod", pod)])
         self.recorder.note(self.watched.as_read(at(number)), at(number), is_known=is_known)
 
     def pods(self, minutes: float | None = None) -> set[str]:

@@ -1,4 +1,4 @@
-"""`World`: the API server of the simulation. All writes go through it, one at a time."""
+"""`ApiServer`: the API server of the simulation. All writes go through it, one at a time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None
 AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 
 
-class World(SimulatedView):
+class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
     The state is changed only by `write` and `put`.
@@ -76,18 +76,18 @@ class World(SimulatedView):
             state.apply(*(Upsert(counted(quota, state.cluster)) for quota in uncounted))
 
     @classmethod
-    def standing(cls, state: State) -> World:
-        """A world where no time passes, at a moment whose date does not matter."""
+    def standing(cls, state: State) -> ApiServer:
+        """An API server for which no time passes, at a moment whose date does not matter."""
         return cls(state, Clock.standing(), Chance())
 
-    def prepare(self) -> World:
+    def prepare(self) -> ApiServer:
         """Build now what controllers ask for: it comes from the survey, which is valid only at the start."""
         finished_pods(self.state.cluster)
         _ = self._owned, self.limits.most
         return self
 
     def fork(self) -> Self:
-        """An independent world with the same past and no watchers."""
+        """An independent API server with the same past and no watchers."""
         other = super().fork()
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
