@@ -21,7 +21,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow, Proof
 from kwhatif.scheduler.release import Release, find_release
-from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 

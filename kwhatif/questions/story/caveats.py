@@ -40,8 +40,7 @@ from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.stand_ins import played_as
 from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.deadlines import NEAR
-from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.engine import NEAR, Engine
 from kwhatif.workloads.autoscaling import target_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished
