@@ -21,7 +21,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.rows import Asked
-from kwhatif.report.maintenance import BlockedRow, VerdictRow, WorstRow
+from kwhatif.report.story import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine, is_always_awaited
