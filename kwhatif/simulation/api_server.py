@@ -11,10 +11,10 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
 from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
@@ -48,8 +48,8 @@ class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
     Three methods change objects: `write` carries out a request, `put` stores an object as it is, `assume` changes what
-    a question takes for granted. Watchers see what the first two change. Nominations are not objects: whoever
-    schedules applies them to the state.
+    a question takes for granted. Watchers see what the first two change. Nominations are not objects: schedulers apply
+    them to the state.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance, evicting: int | None = None) -> None:
