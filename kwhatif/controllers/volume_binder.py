@@ -12,13 +12,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Requirement
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.storage import (
     ClaimReference,
     CSIPersistentVolumeSource,

@@ -13,7 +13,7 @@ from kwhatif.dra.devices import DeviceId, PoolDevice, Slice, device_view
 from kwhatif.dra.pools import inventory
 from kwhatif.dra.requests import AllocationError, CelSelector
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import SelectedNode
+from kwhatif.kube.matching.nodes import SelectedNode
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.resource import DeviceClass, DeviceRequestAllocationResult, ResourceClaim

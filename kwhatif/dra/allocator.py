@@ -13,12 +13,11 @@ from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, Requ
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.dra.search import MAX_DEVICES, DeviceSearch, Task
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import NAME_FIELD, SelectedNode
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.matching.nodes import NAME_FIELD, SelectedNode, first_untolerated
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.quantity import to_text
 from kwhatif.kube.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 

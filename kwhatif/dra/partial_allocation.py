@@ -15,7 +15,7 @@ from kwhatif.dra.pools import AvailableCounters, ConsumedCounters, Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.model.quantity import NANO, parse_quantity, value
 from kwhatif.kube.model.resource import (
     CapacityRequestPolicy,

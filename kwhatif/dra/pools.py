@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.dra.devices import CounterSets, DeviceId, PoolDevice, Slice, rules_count, taint_rules
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import SelectedNode
+from kwhatif.kube.matching.nodes import SelectedNode
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceSlice

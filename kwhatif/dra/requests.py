@@ -12,9 +12,9 @@ from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selecto
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.rules import BASE_RULES, AllocatorRules
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import SelectedNode
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.matching.nodes import SelectedNode
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.resource import (
     ALL,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.kube.matching.field_errors import Issue
-from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.matching.field_errors import Issue, is_like
 from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import Level, Policy

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.matching.field_errors import is_like
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
 from kwhatif.report.policy import ANNOTATION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwhatif.kube.matching.names import is_like, nearest
+from kwhatif.kube.matching.field_errors import is_like, nearest
 from kwhatif.kube.model.caveat import CODES
 
 #: The kind of findings about caveats, whose names are `caveats/CODE`.

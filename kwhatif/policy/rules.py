@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
+from kwhatif.kube.matching.field_errors import is_like
 from kwhatif.kube.matching.labels import Selector
-from kwhatif.kube.matching.names import is_like
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.report.decision import Decision, Outcome, VictimRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
 from kwhatif.render.blocks import Cell, Row, Table, node, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.sentences import sentence, summary

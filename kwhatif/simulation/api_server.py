@@ -15,14 +15,12 @@ from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import GONE_VERBS, EventRow, Gone, History, said_of_update

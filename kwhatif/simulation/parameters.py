@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.kube.model.container import Probe
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Probe
 
 #: Seconds before the simulation gives up.
 HOUR = 3600.0

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.matching.nodes import HostPort
 from kwhatif.kube.matching.requests import PODS, Resources, resource_nanos, to_resources
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.quantity import LARGEST_EXACT, value

@@ -21,7 +21,6 @@ from kwhatif.kube.model.bystanders import (
     ServiceAccount,
 )
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import ApiObject, LabelSelector
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import (
@@ -35,6 +34,7 @@ from kwhatif.kube.model.pod import (
     PodStatus,
     PodTemplateSpec,
 )
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,

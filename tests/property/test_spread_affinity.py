@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, suspects_of

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, complete_pod
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied, changes_between
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,

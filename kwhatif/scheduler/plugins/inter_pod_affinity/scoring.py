@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
 
-from kwhatif.kube.matching.affinity import AffinityTerms, WeightedTerms
+from kwhatif.kube.matching.pods import AffinityTerms, WeightedTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.by_shape import ByShapeBut

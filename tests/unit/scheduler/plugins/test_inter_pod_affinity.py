@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads

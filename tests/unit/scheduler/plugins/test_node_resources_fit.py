@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.resource import (
     AllocationResult,
     Device,
