@@ -11,7 +11,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of
-from kwhatif.state.history import Move, Touched
+from kwhatif.state.change import Move, Touched
 from kwhatif.state.nodes import Nodes
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

@@ -51,8 +51,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded
-from kwhatif.state.change import Delete, Upsert
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject, Delete, Upsert
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.watching import BY_NAME, Watched, World

@@ -23,8 +23,7 @@ from kwhatif.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kwhatif.scheduler.plugins.taint_toleration import TaintToleration
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")

@@ -23,8 +23,7 @@ from kwhatif.scheduler.plugins.pod_topology_spread.filtering import SpreadFilter
 from kwhatif.state.change import Bind, Delete, Evict, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 from tests.builders import (
     HOSTNAME,
     ZONE,

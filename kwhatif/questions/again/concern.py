@@ -27,7 +27,7 @@ from kwhatif.scheduler.framework.events import PLAIN, cluster_events
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
 from kwhatif.scheduler.framework.profile import Profile, profile_of
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject
 from kwhatif.state.pod_info import PodInfo
 
 T = TypeVar("T")

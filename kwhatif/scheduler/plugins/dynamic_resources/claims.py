@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kwhatif.dra.devices import IMPLICIT_PREFIX, classes_under, device_classes_by_resource
-from kwhatif.dra.requests import ClaimToAllocate, compile_claim
-from kwhatif.dra.rules import RulesOf, base_rules
+from kwhatif.dra.requests import ClaimToAllocate, RulesOf, base_rules, compile_claim
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.matching.requests import is_extended_resource, pod_requests, to_resources
 from kwhatif.kube.model.cluster import Cluster

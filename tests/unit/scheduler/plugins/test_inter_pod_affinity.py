@@ -15,9 +15,8 @@ from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, error, unr
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import AffinityFilter
 from kwhatif.scheduler.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.shapes import NodesByLabel
-from kwhatif.state.state import State
+from kwhatif.state.node_info import NodesByLabel
+from kwhatif.state.state import NodeRow, State
 from tests.builders import (
     HOSTNAME,
     ZONE,
