@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kwhatif.admission.outcome import Refusal
 from kwhatif.controllers.contract import How
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow
@@ -51,10 +52,11 @@ class PendingRow(Row):
 
 
 class RefusedRow(Row):
-    """A workload that lacks pods in the end because the API server refuses them; `message` is the API server's."""
+    """A workload that lacks pods in the end because the API server refuses them: its message, and the cause."""
 
     workload: str
     message: str
+    refusal: Refusal | None = None
     #: Whether it was like this at the start.
     initial: bool = False
     #: Whether it lacks as many without what was asked.

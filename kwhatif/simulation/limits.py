@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, NotSimulated
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
@@ -65,7 +65,7 @@ class PodLimits:
         if count < self.most and not self._evicts_too_many(pod, workload, count, view):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
 
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
         """Whether one more pod of the workload would have to evict others, and enough have done so already.

@@ -146,7 +146,7 @@ class Alone:
         """
         update, state = self._apply(applied, planner), self._new_pods.api_server.state
         if update.denied is not None:
-            yield refusal(applied, update.denied.message, state.cluster)
+            yield refusal(applied, update.denied, state.cluster)
             return
         workload, left_out, groups = applied.source.object, update.left_out, update.added.groups
         for group in groups:
@@ -184,7 +184,7 @@ class Alone:
         candidate = trial.create(group if is_stored else self._with_free_name(group), stored=is_stored)
         self.assumed.update(dict.fromkeys(trial.caveats))
         if candidate.refusal:
-            return denied(candidate, trial.api_server.state.cluster)
+            return denied(candidate.pod, candidate.refusal, trial.api_server.state.cluster)
         return self._decide(candidate, trial.api_server.state)
 
     def _with_free_name(self, group: ReplicaGroup) -> ReplicaGroup:
@@ -222,7 +222,7 @@ class Alone:
         is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
         for candidate in trial.create_all(group, stored=is_stored):
             if candidate.refusal:
-                refused = denied(candidate, trial.api_server.state.cluster)
+                refused = denied(candidate.pod, candidate.refusal, trial.api_server.state.cluster)
                 yield replace(refused, source=applied.source)
             else:
                 trial.api_server.state.apply(Upsert(candidate.pod))

@@ -201,7 +201,7 @@ class NewPod(NamedTuple):
 
     pod: Pod
     changes: tuple[ChangeRow, ...] = ()
-    refusal: str = ""
+    refusal: Denied | None = None
 
 
 class NewPods:
@@ -271,7 +271,7 @@ class NewPods:
         self._changes = ()
         made = api_server.created(pod, stored=stored)
         if isinstance(made, Denied):
-            return NewPod(pod, refusal=made.message)
+            return NewPod(pod, refusal=made)
         if is_reference() or made.spec.resource_claims or any(volume.ephemeral for volume in made.spec.volumes):
             made = self._with_claims(made)
         return NewPod(made, self._changes)
@@ -284,10 +284,10 @@ class NewPods:
         self.api_server.withdraw(made)
         return made
 
-    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> str:
+    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Denied | None:
         """Create the claims; returns the first refusal, if there is one."""
         denied = list(map(self.create_claim, claims))
-        return next((each.message for each in denied if each is not None), "")
+        return next(filter(None, denied), None)
 
     def create_claim(self, claim: PersistentVolumeClaim) -> Denied | None:
         """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""

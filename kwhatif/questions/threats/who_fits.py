@@ -76,7 +76,7 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
             continue
         info = PodInfo(pod)
         if found.candidate.refusal:
-            yield _taker(found.name, info, pending=False, message=found.candidate.refusal)
+            yield _taker(found.name, info, pending=False, message=found.candidate.refusal.message)
         else:
             yield _row(found.name, attempt(profile, info, found.state), node, pending=False)
 

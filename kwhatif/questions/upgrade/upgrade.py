@@ -305,9 +305,9 @@ class _Upgrade:
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):
-            pod = candidate.pod
-            if candidate.refusal:  # the API server's word, whatever the scheduler's release
-                yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            pod, refused = candidate.pod, candidate.refusal
+            if refused is not None:  # the API server's word, whatever the scheduler's release
+                yield Tried(decision_about(pod, "Denied", message=refused.message, refusal=refused.cause))
             elif profile is None:
                 yield Tried(decision_about(pod, "Ignored"))
             else:
