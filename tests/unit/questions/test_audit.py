@@ -135,13 +135,13 @@ LIMITS = """---
 apiVersion: v1
 kind: LimitRange
 metadata: {name: limits, namespace: shop}
-spec: {limits: [{type: Container, min: {ephemeral-storage: 1Gi}}]}
+spec: {limits: [{type: Pod, min: {ephemeral-storage: 1Gi}}]}
 """
 RESTRICTED = "labels: {pod-security.kubernetes.io/enforce: restricted}"
 
 
 def test_what_refuses_a_pod_is_named() -> None:
-    """Also where the API server's message lacks the word limit: `minimum … usage per Container is …`."""
+    """Also where the API server's message lacks the word limit: `minimum … usage per Pod is …`."""
     clean = (FOLDER / "clean.yaml").read_text()
     for dump, cause in (
         (clean + LIMITS, "limits"),
