@@ -21,7 +21,7 @@ from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow, DrainedRow, MovedGroupRow
+from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DrainedRow, MovedGroupRow
 from kwhatif.words.amounts import listed, plural, some
 
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}

@@ -29,7 +29,7 @@ from kwhatif.report.capacity import (
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.words.amounts import amount, listed, plural, some
-from kwhatif.words.pod_groups import why_not
+from kwhatif.words.workload import why_not
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:

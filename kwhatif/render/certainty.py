@@ -11,8 +11,8 @@ from kwhatif.kube.model.caveat import Caveat, autoscaling, manifests, reading, s
 from kwhatif.render.blocks import DEGREES, PROVEN, Sure
 from kwhatif.render.qualifiers import about_pod, about_workload, in_short, of_command
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.decision import Decision, WorkloadRow
+from kwhatif.report.risks import AuditFindingRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural
 

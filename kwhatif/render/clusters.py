@@ -10,7 +10,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import doubted
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
-from kwhatif.report.clusters import ClusterAnswerRow, ClusterChangeRow, CompareRow
+from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow
 from kwhatif.words.amounts import plural, some
 
 _PROOFS = {

@@ -13,8 +13,8 @@ from kwhatif.render.outcomes import GATE, verb
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.comparison import Comparison, Difference, FateRow
-from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow
-from kwhatif.report.policy import FindingRow
+from kwhatif.report.deciders import Course, DescheduleRow, ReplacementRow
+from kwhatif.report.decision import FindingRow
 from kwhatif.words.amounts import plural, some
 
 #: How many rows are shown.

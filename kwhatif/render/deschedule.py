@@ -43,7 +43,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.report import Report
-from kwhatif.report.deschedule import (
+from kwhatif.report.deciders import (
     DescheduleRow,
     EvictedRow,
     EvictionRefusedRow,

@@ -11,10 +11,9 @@ from urllib.parse import quote
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import did_you_mean, why
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, FindingRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
-from kwhatif.report.policy import FindingRow
+from kwhatif.report.risks import AuditFindingRow
 
 #: The rule for manifests that could not be read.
 MANIFEST = "manifest"

@@ -11,7 +11,7 @@ from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.nodes import may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditRow, ProbeRow
+from kwhatif.report.risks import AuditFindingRow, AuditRow, ProbeRow
 from kwhatif.report.story import ScenarioRow
 from kwhatif.words.amounts import plural, took
 

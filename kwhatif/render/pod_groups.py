@@ -22,7 +22,7 @@ from kwhatif.render.outcomes import Part
 from kwhatif.render.sentences import sentence
 from kwhatif.report.decision import Outcome
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
-from kwhatif.words.pod_groups import group_name, group_sentence
+from kwhatif.words.workload import group_name, group_sentence
 
 #: How many pods of a group are shown without `-o wide`.
 _FEW = 8

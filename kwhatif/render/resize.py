@@ -11,7 +11,7 @@ from kwhatif.render.outcomes import Quality
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.story import aftermath
 from kwhatif.report import Report
-from kwhatif.report.resize import ResizeRow, UpdaterRow
+from kwhatif.report.deciders import ResizeRow, UpdaterRow
 from kwhatif.words.amounts import listed, plural, took
 
 

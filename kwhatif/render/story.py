@@ -43,7 +43,6 @@ from kwhatif.render.story_rows import (
 )
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (
     FactRow,
@@ -52,10 +51,11 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
     StoryWorkloadRow,
+    VerdictRow,
     What,
 )
 from kwhatif.words.amounts import plural, some, took
-from kwhatif.words.pod_groups import group_line
+from kwhatif.words.workload import group_line
 
 #: The most rows about what happens anyway.
 _MOST_ANYWAY = 12

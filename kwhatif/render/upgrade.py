@@ -10,7 +10,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
-from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
+from kwhatif.report.differences import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.words.amounts import plural, some
 
 #: How many rows are shown, unless it is wide.

@@ -12,13 +12,11 @@ from kwhatif.render.deschedule import worded_cycle
 from kwhatif.render.stand_ins import with_own_names
 from kwhatif.render.timeline import seconds
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditRow
-from kwhatif.report.deschedule import DescheduleRow
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.policy import FindingRow
-from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story
-from kwhatif.words.audit import finding_message
-from kwhatif.words.maintenance import why_blocked, why_harmful
+from kwhatif.report.deciders import DescheduleRow
+from kwhatif.report.decision import FindingRow
+from kwhatif.report.risks import AuditFindingRow, AuditRow
+from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story, VerdictRow
+from kwhatif.words.harm import finding_message, why_blocked, why_harmful
 from kwhatif.words.workload import decisions_by_workload, workload_message
 
 

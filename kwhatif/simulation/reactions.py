@@ -8,8 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kwhatif.admission.outcome import Denied, QuotaExceeded
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import Controller, Create, SyncResult
+from kwhatif.controllers.contract import BackingOff, Controller, Create, SyncResult
 from kwhatif.controllers.controller_refs import ControllerRefs
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.pod import Pod

@@ -25,8 +25,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow
-from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.policy import JudgedWorkload
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict

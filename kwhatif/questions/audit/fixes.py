@@ -36,8 +36,8 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.maintenance.drain import Drained, with_remedies
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.advise import AdviceKind, AdvisedChangeRow
-from kwhatif.report.audit import AuditFindingRow, AuditFixRow, HarmRow
 from kwhatif.report.inputs import SourceRow
+from kwhatif.report.risks import AuditFindingRow, AuditFixRow, HarmRow
 
 #: The most candidates for a finding, and the most of its what-ifs that are played again with each of them.
 _MOST_TRIED, _MOST_AGAIN = 6, 12

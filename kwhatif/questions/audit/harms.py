@@ -23,9 +23,8 @@ from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.ending import who
 from kwhatif.questions.story.played import Played
-from kwhatif.report.audit import AuditCause, AuditHarm, HarmRow, ProbeName
-from kwhatif.report.maintenance import BlockedRow
-from kwhatif.report.story import PendingRow
+from kwhatif.report.risks import AuditCause, AuditHarm, HarmRow, ProbeName
+from kwhatif.report.story import BlockedRow, PendingRow
 from kwhatif.scheduler.framework.profile import profile_of
 
 _BLOCKED: Mapping[str, AuditCause] = {

@@ -40,10 +40,9 @@ from kwhatif.questions.manifests.new_pods import NewPods, Planner
 from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session, without_modelled
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError

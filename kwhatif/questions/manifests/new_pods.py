@@ -11,9 +11,8 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaAdmission
-from kwhatif.controllers.catalog import BINDING_CLAIMS, FOR_CLAIMS
+from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
-from kwhatif.controllers.volume_binder import caveat_of
 from kwhatif.kube.model.admission_hooks import KnownInjection
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import CustomResource

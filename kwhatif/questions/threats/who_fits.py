@@ -18,7 +18,7 @@ from kwhatif.questions.rows import requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.threats.arrivals import NextPod, next_pods, victims_of
 from kwhatif.report import Report
-from kwhatif.report.threats import TakerRow, WhoFitsRow
+from kwhatif.report.risks import TakerRow, WhoFitsRow
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import profile_of

@@ -30,7 +30,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
+from kwhatif.report.differences import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.render.html.looks import Kind, Mark, View
 from kwhatif.report import Report
-from kwhatif.report.clusters import CompareRow
-from kwhatif.report.resize import ResizeRow
-from kwhatif.report.threats import ThreatsRow, WhoFitsRow
-from kwhatif.report.upgrade import UpgradeRow
+from kwhatif.report.deciders import ResizeRow
+from kwhatif.report.differences import CompareRow, UpgradeRow
+from kwhatif.report.risks import ThreatsRow, WhoFitsRow
 from kwhatif.words.amounts import plural, some
 
 _OTHERS: Mapping[Kind, str] = {"none": "other nodes"}

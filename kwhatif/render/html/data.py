@@ -12,7 +12,7 @@ from kwhatif.render.html.told import Told
 from kwhatif.render.safe import safe, shortened
 from kwhatif.render.timeline import PHRASES
 from kwhatif.report.decision import CandidateRow
-from kwhatif.report.picture import Picture
+from kwhatif.report.inputs import Picture
 
 #: The events of a story that the page plays.
 _MOST_EVENTS = 20_000

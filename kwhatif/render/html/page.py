@@ -22,7 +22,7 @@ from kwhatif.render.html.told import told_of
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
-from kwhatif.report.picture import Picture
+from kwhatif.report.inputs import Picture
 
 _HERE = Path(__file__).parent
 #: The number of rows that a page has of longer tables.

@@ -11,12 +11,11 @@ from kwhatif.render.html.looks import Kind, Mark, View
 from kwhatif.render.nodes import objections_of
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditRow
-from kwhatif.report.autoscale import ConsolidateRow
 from kwhatif.report.capacity import FitRow
+from kwhatif.report.deciders import ConsolidateRow, DescheduleRow
 from kwhatif.report.decision import Decision, RejectedRow
-from kwhatif.report.deschedule import DescheduleRow
-from kwhatif.report.picture import Picture
+from kwhatif.report.inputs import Picture
+from kwhatif.report.risks import AuditRow
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import plural, some
 

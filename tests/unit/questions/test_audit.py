@@ -37,7 +37,7 @@ from kwhatif.render.audit import fix_words
 from kwhatif.render.formats import FORMATS
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
+from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input

@@ -143,7 +143,7 @@ from kwhatif.render import qualifiers
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.decision import FindingRow, PolicyRow
 from kwhatif.scheduler.framework.extender import Oddity
 
 URL = "http://bandwidth/v1"

@@ -12,8 +12,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.scenarios import scenarios
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import ScenarioRow
+from kwhatif.report.story import ScenarioRow, VerdictRow
 
 
 def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> ScenarioRow:
