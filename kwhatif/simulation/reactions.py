@@ -7,8 +7,7 @@ from copy import copy
 from itertools import chain
 from typing import NamedTuple
 
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import Controller, Create, SyncResult
+from kwhatif.controllers.contract import BackingOff, Controller, Create, SyncResult
 from kwhatif.controllers.controller_refs import ControllerRefs
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.pod import Pod

@@ -7,7 +7,7 @@ from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.disruption import pods_selected_by
-from kwhatif.controllers.revisions import has_missed
+from kwhatif.controllers.pods import has_missed
 from kwhatif.controllers.taint_eviction import ready_status, says_for_how_long
 from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector

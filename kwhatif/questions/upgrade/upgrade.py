@@ -18,7 +18,6 @@ from kwhatif.kube.matching.pod_choice import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
@@ -295,13 +294,9 @@ class _Upgrade:
         state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
         obj = restarted.applied.object
         for group in update.added.groups:
-            if isinstance(obj, Deployment):
-                new_pods.add_replica_set(obj, group.pod)
-            trial = new_pods.fork()
-            candidate = trial.create(group, stored=isinstance(obj, Pod))
+            candidate, trial = new_pods.create_alone(group, obj, stored=isinstance(obj, Pod))
             self._caveats |= dict.fromkeys(trial.caveats)
-            profile = profile_of(candidate.pod, session.profiles)
-            yield candidate, profile, trial.api_server.state
+            yield candidate, profile_of(candidate.pod, session.profiles), trial.api_server.state
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):
