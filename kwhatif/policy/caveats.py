@@ -11,7 +11,7 @@ from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.policy.names import CAVEATS, did_you_mean
 from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import Level, Policy
-from kwhatif.report.policy import JudgedWorkload
+from kwhatif.report.decision import JudgedWorkload
 
 
 def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:

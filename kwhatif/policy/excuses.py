@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kwhatif.kube.matching.field_errors import is_like
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
-from kwhatif.report.policy import ANNOTATION
+from kwhatif.report.decision import ANNOTATION
 
 _UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
 

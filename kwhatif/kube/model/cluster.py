@@ -114,7 +114,7 @@ class Cluster:
         #: Whether all other kinds were read, so that a kind without objects has none. A plain dump does not show that.
         self.is_whole = True
         #: Kinds that were listed, even if the list was empty; kinds whose objects were inferred because the input lacks
-        #: them; and nodes that are known to be gone (`model.unknown`).
+        #: them; and nodes that are known to be gone (`lacks`).
         self.listed: frozenset[str] = frozenset()
         self.made_up: frozenset[str] = frozenset()
         self.gone_nodes: frozenset[str] = frozenset()

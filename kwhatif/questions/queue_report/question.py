@@ -97,7 +97,7 @@ class _Answering:
         return AfterEdits(rows, new, self._decisions, self._groups(), replay.caveats)
 
     def _groups(self) -> PodGroupsRow | None:
-        pods = self._replay.api_server.pods
+        pods = self._replay.state.pods
         decided = ((pods[key], decision) for key, decision in self._decisions.items() if key in pods)
         return self._replay.groups.rows(decided)
 

@@ -38,7 +38,7 @@ from kwhatif.questions.threats.nodes import (
     under_pressure,
 )
 from kwhatif.report import Report
-from kwhatif.report.threats import (
+from kwhatif.report.risks import (
     PREEMPTING,
     HarmlessRow,
     ProtectionRow,
