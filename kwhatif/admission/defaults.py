@@ -11,11 +11,11 @@ from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.gates import Gates
 from kwhatif.kube.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
 from kwhatif.kube.model.cluster import NAMESPACE_LABEL
-from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import Model, ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem
 from kwhatif.kube.model.quantity import QuantityText, amounts
 from kwhatif.kube.model.resource import (

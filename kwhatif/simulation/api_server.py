@@ -13,19 +13,17 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
 from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
-from kwhatif.admission.outcome import Admitted, Denied, already_exists
+from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_exists
 from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, EventRow, Gone, History, said_of_update
@@ -361,7 +359,7 @@ class PodLimits:
         if count < self.most and not self._evicts_too_many(pod, workload, count, view):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
 
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
         """Whether one more pod of the workload would have to evict others, and enough have done so already.

@@ -22,15 +22,16 @@ from kwhatif.admission.validation.containers import (
     validate_overhead,
     validate_pod_resources,
 )
-from kwhatif.kube.matching.label_syntax import (
+from kwhatif.kube.matching.field_errors import (
     dns_label_errors,
     dns_subdomain_errors,
     label_key_errors,
     label_value_errors,
 )
-from kwhatif.kube.matching.node_affinity import NAME_FIELD
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.matching.nodes import NAME_FIELD, NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.meta import ObjectMeta, Requirement
+from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import (
     Affinity,
     NodeAffinity,
     NodeSelectorTerm,
@@ -39,8 +40,6 @@ from kwhatif.kube.model.affinity import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.meta import ObjectMeta, Requirement
-from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.storage import Volume
 
 Labels = Mapping[str, str]

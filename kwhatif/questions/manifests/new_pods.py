@@ -13,16 +13,15 @@ from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import KnownInjection
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, PodSource, ReplicaSet
 from kwhatif.questions.manifests.applied import Applied
@@ -200,7 +199,7 @@ class NewPod(NamedTuple):
 
     pod: Pod
     changes: tuple[ChangeRow, ...] = ()
-    refusal: str = ""
+    refusal: Denied | None = None
 
 
 class NewPods:
@@ -280,7 +279,7 @@ class NewPods:
         self._changes = ()
         made = api_server.admit(pod, stored=stored)
         if isinstance(made, Denied):
-            return NewPod(pod, refusal=made.message)
+            return NewPod(pod, refusal=made)
         if is_reference() or made.spec.resource_claims or any(volume.ephemeral for volume in made.spec.volumes):
             made = self._with_claims(made)
         return NewPod(made, self._changes)
@@ -293,10 +292,10 @@ class NewPods:
         self.api_server.assume(Delete.of(made))
         return made
 
-    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> str:
+    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Denied | None:
         """Create the claims; returns the first refusal, if there is one."""
         denied = list(map(self.create_claim, claims))
-        return next((each.message for each in denied if each is not None), "")
+        return next(filter(None, denied), None)
 
     def create_claim(self, claim: PersistentVolumeClaim) -> Denied | None:
         """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""
