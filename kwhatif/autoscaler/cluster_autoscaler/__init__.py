@@ -10,10 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import Autoscaler, IgnoredPod, RefusedPod, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror, pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of

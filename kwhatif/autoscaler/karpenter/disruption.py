@@ -19,16 +19,20 @@ from kwhatif.autoscaler.karpenter.candidates import (
     UNDERUTILIZED,
     Candidate,
     Candidates,
+    Command,
     Events,
     Totals,
     allowed,
     by_savings,
     interwoven,
+    is_balanced,
+    is_sensible,
     is_static,
     pool_totals,
+    prices_of,
+    replaced,
 )
 from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
-from kwhatif.autoscaler.karpenter.consolidation import Command, is_balanced, is_sensible, prices_of, replaced
 from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.places import Ground
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
