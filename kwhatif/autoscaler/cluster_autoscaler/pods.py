@@ -130,7 +130,7 @@ _TPU = "cloud-tpus.google.com/"
 _MOVED = " (drained)"
 
 
-class Batch(NamedTuple):
+class UnschedulablePods(NamedTuple):
     """The pods to help, the highest priority first, and those that fit on existing nodes (`namespace/name` -> node)."""
 
     pods: Sequence[PodInfo]
@@ -167,7 +167,7 @@ def _is_allowed(pod: Pod, flags: Flags) -> bool:
     return not names or pod.spec.scheduler_name in names
 
 
-def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Batch:
+def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> UnschedulablePods:
     """The pending pods to help; those that fit on existing nodes are put there.
 
     Args:
@@ -185,7 +185,7 @@ def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> Ba
     left = [info for info in waiting if info.key not in fitting and not is_daemon(info.pod)]
     young = [info for info in left if is_young(info.pod, flags.new_pod_scale_up_delay, now)]
     keys = {info.key for info in young}
-    return Batch([info for info in left if info.key not in keys], fitting, young)
+    return UnschedulablePods([info for info in left if info.key not in keys], fitting, young)
 
 
 def _counts(pod: Pod, flags: Flags) -> bool:

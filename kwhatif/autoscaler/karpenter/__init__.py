@@ -19,7 +19,7 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     Offering,
     catalogue_of,
 )
-from kwhatif.autoscaler.karpenter.nodes import World
+from kwhatif.autoscaler.karpenter.nodes import ClusterState
 from kwhatif.autoscaler.karpenter.provisioning import launched, provisioning_round
 from kwhatif.autoscaler.karpenter.requirements import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, OS, one_of
 from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings, settings_of
@@ -128,7 +128,7 @@ class Karpenter(msgspec.Struct, frozen=True):
         """One batch; see `NodeAutoscaler`."""
         del profiles  # it has a scheduler of its own
         catalogue = catalogue_of(self.types)
-        found, claims = provisioning_round(World(state, catalogue, parse_time(at), self.settings))
+        found, claims = provisioning_round(ClusterState(state, catalogue, parse_time(at), self.settings))
         said = tuple(_said(state, catalogue, settings=self.settings, is_observed=self.is_observed))
         return Decided(found, tuple(_made(claims, state, at)), self, said)
 
@@ -157,7 +157,7 @@ def disruption(
     """The same, and of each command the nodes that come in the place of those that go."""
     asked = Karpenter.of(state, types, settings)
     catalogue = catalogue_of(asked.types)
-    plan, commands = disruption_plan(World(state, catalogue, parse_time(at), asked.settings))
+    plan, commands = disruption_plan(ClusterState(state, catalogue, parse_time(at), asked.settings))
     made = [tuple(_made([claim for claim in command.replacements if claim.types], state, at)) for command in commands]
     return plan, made, tuple(_said(state, catalogue, settings=asked.settings, is_observed=asked.is_observed))
 

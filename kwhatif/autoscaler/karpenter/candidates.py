@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
-from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, StateNode, World, is_true
+from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, ClusterState, StateNode, is_true
 from kwhatif.autoscaler.karpenter.pods import is_daemon, is_disruptable, is_reschedulable
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ON_DEMAND, SPOT
 from kwhatif.kube.matching.cron import is_due
@@ -95,11 +95,11 @@ def is_static(pool: NodePool) -> bool:
 class Candidates:
     """Finds candidates, and says why nodes are none (`NewCandidate`)."""
 
-    def __init__(self, world: World, events: Events) -> None:
-        self._world = world
+    def __init__(self, cluster_state: ClusterState, events: Events) -> None:
+        self._state = cluster_state
         self._events = events
-        self._pools = world.cluster.all(NodePool)
-        self._types = {type_.name: type_ for type_ in world.catalogue.types}
+        self._pools = cluster_state.cluster.all(NodePool)
+        self._types = {type_.name: type_ for type_ in cluster_state.catalogue.types}
 
     def find(self, now: int, is_wanted: Callable[[Candidate], bool], *, eventual: bool = False) -> list[Candidate]:
         """Those that are wanted, by name; `eventual`: pods block only as long as the node's grace period."""
@@ -107,7 +107,7 @@ class Candidates:
 
     def all(self, now: int, *, eventual: bool = False) -> list[Candidate]:
         """All nodes that could be disrupted."""
-        found = [self._candidate(node, now, eventual=eventual) for node in self._world.nodes]
+        found = [self._candidate(node, now, eventual=eventual) for node in self._state.nodes]
         return sorted(filter(None, found), key=lambda each: each.name)
 
     def _candidate(self, node: StateNode, now: int, *, eventual: bool) -> Candidate | None:
@@ -136,7 +136,7 @@ class Candidates:
             if not is_disruptable(pod, now):
                 return f'pod has "{DO_NOT_DISRUPT}" annotation (Pod={key_of(pod)})'
         for pod in node.pods:
-            keys = self._world.budgets.blocking(pod, now)
+            keys = self._state.budgets.blocking(pod, now)
             if keys is not None:
                 shown = " ".join(keys)
                 if len(keys) > 1:
@@ -182,11 +182,11 @@ def interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
-def allowed(world: World, reason: str, now: int) -> dict[str, int]:
+def allowed(cluster_state: ClusterState, reason: str, now: int) -> dict[str, int]:
     """How many nodes of each pool may go now for that reason (`BuildDisruptionBudgetMapping`)."""
     total: dict[str, int] = {}
     disrupted: dict[str, int] = {}
-    for node in world.nodes:
+    for node in cluster_state.nodes:
         if node.claim is None or not node.initialized or is_true(node.claim, "InstanceTerminating"):
             continue
         pool = node.pool or ""
@@ -197,7 +197,7 @@ def allowed(world: World, reason: str, now: int) -> dict[str, int]:
         name: max(
             _of_budgets(pool.spec.disruption.budgets, total.get(name, 0), reason, now) - disrupted.get(name, 0), 0
         )
-        for name, pool in world.cluster.all(NodePool).items()
+        for name, pool in cluster_state.cluster.all(NodePool).items()
     }
 
 
@@ -248,14 +248,14 @@ class Totals(NamedTuple):
     cost: float
 
 
-def pool_totals(world: World, candidates: Iterable[Candidate]) -> dict[str, Totals]:
+def pool_totals(cluster_state: ClusterState, candidates: Iterable[Candidate]) -> dict[str, Totals]:
     """The totals of pools that have candidates: nodes that are none count to what would be disturbed."""
     by_name = {each.name: each for each in candidates}
     prices: dict[str, float] = {}
     costs: dict[str, float] = {}
     for each in by_name.values():
         prices[each.pool_name] = prices.get(each.pool_name, 0.0) + each.price
-    for node in world.nodes:
+    for node in cluster_state.nodes:
         if node.pool is not None:
             known = by_name.get(node.name)
             cost = _node_cost(node) if known is None else known.cost
