@@ -229,6 +229,7 @@ _CONSTANT: Mapping[type, str] = {
     manifests.CustomKindPlayed: "custom kinds are judged as Kubernetes' own",
     manifests.HelmHooks: "Helm hooks are not judged as the rest is",
     workloads.Injected: "webhooks add to new pods",
+    workloads.RecommendationIgnored: "the webhook of VerticalPodAutoscalers is not registered",
     workloads.RequestsKept: "some requests stay as they are",
     scheduling.BudgetRecounted: "a budget's status is not what its pods say",
     scheduling.GangsNotModelled: "groups of pods are judged one by one",

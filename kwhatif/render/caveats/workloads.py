@@ -20,6 +20,7 @@ from kwhatif.kube.model.caveat.workloads import (
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
+    RecommendationIgnored,
     ReplicaSetsInferred,
     ReplicasKept,
     RequestsKept,
@@ -128,6 +129,11 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
             )
         case Injected():
             return _injected(caveat)
+        case RecommendationIgnored(workloads=workloads):
+            return (
+                f"new pods of {some(workloads)} keep the requests of their template: the input has"
+                " MutatingWebhookConfigurations, and none is that of VerticalPodAutoscalers (vpa-webhook-config)"
+            )
         case RequestsKept(source=source, workloads=kept):
             return f"requests stay as they are where {source} says nothing about them: {some(kept)}"
         case NodesNotAdded():
