@@ -218,6 +218,7 @@ class TestVerticalPodAutoscalers:
         ("requests from", "does not say from where"),
         ("requests from vpa", "the input has no VerticalPodAutoscaler with a recommendation"),
         ("requests from metrics", "the input has no PodMetrics"),
+        ("requests from cpu=metrics", "cpu=metrics: metrics gives cpu and memory .write metrics"),
         ("requests from nowhere.csv", "nowhere.csv: cannot be read"),
     ],
 )
