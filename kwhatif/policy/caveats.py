@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.kube.matching.field_errors import Issue
-from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.matching.names import hinted, is_like
 from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
 from kwhatif.kube.model.duration import parse_duration
-from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.policy.names import CAVEATS
 from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import Level, Policy
 from kwhatif.report.policy import JudgedWorkload
@@ -61,7 +61,7 @@ def mistakes(policy: Policy) -> Iterator[Issue]:
     """Codes that do not exist, and an invalid age."""
     for pattern in policy.caveats:
         if not any(is_like(code, pattern) for code in CODES):
-            yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"
+            yield f"caveats.{pattern}", hinted(f"there is no caveat {pattern!r}", pattern, CODES)
     if policy.snapshot is None:
         return
     try:

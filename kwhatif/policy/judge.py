@@ -7,6 +7,7 @@ from datetime import date
 
 import msgspec
 
+from kwhatif.kube.matching.names import hinted
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Audited, Fragile, violation_of, violations_after, violations_of_audit
 from kwhatif.policy.build import Rulebook
@@ -19,7 +20,6 @@ from kwhatif.policy.excuses import (
     has_expired,
     wants_excuse,
 )
-from kwhatif.policy.names import did_you_mean
 from kwhatif.policy.rules import Hit, Labels, Rule, Violation
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.policy import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
@@ -169,8 +169,7 @@ def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
         there = known.namespaces if kind == "namespace" else known.priority_classes
         for name in names:
             if there is not None and name not in there and not set(name) & set("*?["):
-                hint = did_you_mean(name, there)
-                named[rule, f"{rule} names {kind} {name}, which the cluster does not have{hint}"] = None
+                named[rule, hinted(f"{rule} names {kind} {name}, which the cluster does not have", name, there)] = None
     for _, message in named:
         yield FindingRow(
             rule="unknownName",
