@@ -31,7 +31,6 @@ from kwhatif.admission.vertical_autoscaler import (
 from kwhatif.edits.edit import FROM_METRICS, FROM_VPA, Measured, Requests, Resolved, Wrong
 from kwhatif.edits.selection import Lookup, some
 from kwhatif.kube.matching.requests import CPU, computed_qos_class, max_into, pod_requests, resource_nanos
-from kwhatif.kube.model.admission_hooks import MutatingWebhookConfiguration
 from kwhatif.kube.model.bystanders import (
     ContainerResourcePolicy,
     CrossVersionObjectReference,
@@ -49,6 +48,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import MutatingWebhookConfiguration
 from kwhatif.kube.model.quantity import NANO, ceil_to_milli, milli_value, parse_quantity, value
 from kwhatif.kube.model.workload import (
     CronJob,

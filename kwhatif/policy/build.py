@@ -11,15 +11,13 @@ from msgspec import inspect
 
 from kwhatif.cel import CelCompileError, CostBudget, Program, compile_expression
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.field_errors import Issue, hinted
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.names import hinted
-from kwhatif.policy import aftermath, caveats, rules
-from kwhatif.policy.names import all_names, unknown_rule
+from kwhatif.policy import aftermath, rules
 from kwhatif.policy.rules import Find, Labels, Rule
-from kwhatif.policy.schema import KIND, Level, Policy
-from kwhatif.report.audit import AuditHarm
+from kwhatif.policy.schema import KIND, Level, Policy, all_names, unknown_rule
 from kwhatif.report.decision import Decision, WorkloadRow
+from kwhatif.report.risks import AuditHarm
 from kwhatif.report.row import API_VERSION
 from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
@@ -105,7 +103,7 @@ class Rulebook:
             *_contradictions(policy),
             *_exceptions(policy),
             *_suppressions(policy),
-            *caveats.mistakes(policy),
+            *rules.caveat_mistakes(policy),
         ]
 
     def _compile(self) -> Iterator[Issue]:

@@ -154,3 +154,11 @@ GONE_VERBS: Mapping[How, str] = {
     "PodGC": "collected",
     "Garbage": "collected",
 }
+#: Reasons of the condition DisruptionTarget -> how the pod is removed.
+DISRUPTIONS: Mapping[str, How] = {
+    "PreemptionByScheduler": "Preempted",
+    "EvictionByEvictionAPI": "Evicted",
+    "DeletionByTaintManager": "TaintEviction",
+    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
+    "DeletionByPodGC": "PodGC",
+}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Apply, Edit
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.cluster import KubernetesObject
@@ -24,8 +24,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.player import Named, Player, S, together
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import ScenarioRow
+from kwhatif.report.story import ScenarioRow, VerdictRow
 from kwhatif.simulation.parameters import Parameters
 
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.edits.edit import SourcedEdit
-from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import GangPolicy, PodGroup
+from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, group_of
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.blocking import delete_pods
@@ -27,9 +26,8 @@ from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceKind, AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, AdviseRow, PatchRow
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
 from kwhatif.report.pod_groups import GroupRow, PodGroupsRow
-from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.state.change import Upsert

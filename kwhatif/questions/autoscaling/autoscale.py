@@ -19,7 +19,6 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
 from kwhatif.autoscaler.karpenter.controllers import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -32,7 +31,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
 )
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.autoscaling.proof import Step, proven
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.groups.turns import GroupTurns
@@ -44,7 +43,7 @@ from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Upsert

@@ -19,19 +19,18 @@ from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_fai
 from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.quantity import go_duration
 from kwhatif.questions.maintenance.remedies import Remedy, remedies
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster, harm_of
 from kwhatif.questions.story.rows import command_row, story_of
 from kwhatif.report import Report
-from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WaveRow, WorstRow
-from kwhatif.report.story import CommandRow, Story
+from kwhatif.report.story import BlockedCause, BlockedRow, CommandRow, Story, VerdictRow, WaveRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

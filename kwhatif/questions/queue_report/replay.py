@@ -11,13 +11,12 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order
 from kwhatif.questions.placing.described import AtOnce, Explain, Explained, in_the_way, without
@@ -78,15 +77,15 @@ class Replay:
             pods: in the order of the queue.
             explain: which decisions say why, and how.
         """
-        self.api_server = before.fork()
+        self.state = before.fork()
         self._profiles = profiles
-        self._lister = pod_lister(self.api_server.cluster)
+        self._lister = pod_lister(self.state.cluster)
         preempting = Preempting(self._lister)
-        made = {name: queue_profile(profile, self.api_server, preempting) for name, profile in profiles.items()}
+        made = {name: queue_profile(profile, self.state, preempting) for name, profile in profiles.items()}
         queue = GroupSchedulingQueue if has_groups(before.cluster) else SchedulingQueue
-        self._queue: SchedulingQueue = queue(made, self.api_server.cluster, witness=self._note)
+        self._queue: SchedulingQueue = queue(made, self.state.cluster, witness=self._note)
         self._handlers = EventHandlers(self._queue, profiles.keys())
-        self._engine = InstantEngine(self.api_server, profiles)
+        self._engine = InstantEngine(self.state, profiles)
         self.groups = GroupTurns(profiles, self._engine)
         self._engine.api_server.watchers.append(self._observe)
         self._described = AtOnce(self._engine.api_server, profiles, explain)
@@ -138,24 +137,24 @@ class Replay:
 
     def edit(self, after: Cluster) -> None:
         """Make the cluster like that one, object by object."""
-        for old, new in _differences(self.api_server.cluster, after):
+        for old, new in _differences(self.state.cluster, after):
             if isinstance(new, Pod) and old is None and not new.spec.node_name:
                 self.new[key_of(new)] = None
             change = Delete.of(old) if new is None else Upsert(new)
             if new is None and isinstance(old, Node):
                 self._handlers.handle(old, None)
-                self.api_server.apply(change)
+                self.state.apply(change)
             else:
-                self.api_server.apply(change)
+                self.state.apply(change)
                 self._handlers.handle(old, new)
         self._count_woken()
 
     def _count_woken(self) -> None:
         """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
         ready, backing_off = self._queue.active.queue, self._queue.backoff
-        pods = self.api_server.pods
+        pods = self.state.pods
         for key in self._just_hinted:
-            group = group_of(pods[key].pod) if key in pods and has_groups(self.api_server.cluster) else ""
+            group = group_of(pods[key].pod) if key in pods and has_groups(self.state.cluster) else ""
             entity = entity_key(group) if group else key
             if entity in ready or entity in backing_off:
                 self.woken.add(key)
@@ -212,7 +211,7 @@ class Replay:
         self.turns[result.pod.key] = Turn(result, decision, len(self.turns) + 1, gone)
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
-        nominated = self.api_server.pods[info.key].pod.status.nominated_node_name
+        nominated = self.state.pods[info.key].pod.status.nominated_node_name
         failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
         handle_failure(self._queue, info, failed, self._lister)
 
@@ -231,7 +230,7 @@ class Replay:
         """The pod is on its node."""
         self._placed.append(result.settled)
         self._queue.done(info.uid)
-        self._handlers.handle(info.pod_info.pod, self.api_server.pods[info.key].pod)
+        self._handlers.handle(info.pod_info.pod, self.state.pods[info.key].pod)
 
     # --- what is left --------------------------------------------------------------------------------
 
@@ -244,11 +243,11 @@ class Replay:
         gated = self.groups.gated(info) if self._is_member(info) else None
         if gated is not None:
             return ScheduleResult(info, "Gated"), gated
-        whole = attempt(self._profile_of(info), info, self.api_server)
+        whole = attempt(self._profile_of(info), info, self.state)
         return result_of(whole).settled, in_full(whole)
 
     def _is_member(self, info: PodInfo) -> bool:
-        return bool(group_of(info.pod)) and has_groups(self.api_server.cluster)
+        return bool(group_of(info.pod)) and has_groups(self.state.cluster)
 
     def behind(self, info: PodInfo) -> tuple[str, ...]:
         """The pods before it in the queue that take the room which it would have after the edits; to be asked last."""
@@ -263,7 +262,7 @@ class Replay:
         known = self._alone.get(template)
         if known is None:
             if self._before_all is None:
-                self._before_all = without(self._placed, self.api_server, self._gone)
+                self._before_all = without(self._placed, self.state, self._gone)
             known = self._alone[template] = frozenset(self._nodes_for(info, self._before_all))
         return known
 

@@ -9,13 +9,20 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.matching.pod_choice import ALL_PODS
+from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_spec import (
+    Affinity,
+    Container,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    ResourceRequirements,
+    Toleration,
+)
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Job
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
@@ -29,7 +36,7 @@ from kwhatif.questions.manifests.applied import Applied, restarted_workloads
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.threats import ThreatRow
+from kwhatif.report.risks import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption

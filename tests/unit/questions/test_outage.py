@@ -7,18 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import NodeCondition
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.questions.maintenance.outage import Lost, outage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.render.worded import worded_story
-from kwhatif.report.maintenance import BlockedRow
-from kwhatif.report.story import Story
+from kwhatif.report.story import BlockedRow, Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
 from tests.unit.questions.test_drain import QUICK, READY, bare, web
 
