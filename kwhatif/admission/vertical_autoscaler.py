@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.limit_ranger import fill_in_limits, limit_ranges
+from kwhatif.admission.plugins import fill_in_limits, limit_ranges
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
