@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import Block, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import doubted
@@ -81,7 +82,7 @@ def _changes(rows: Sequence[ClusterChangeRow]) -> Iterator[tuple[str, Sequence[s
 
 def _of_pods(rows: Sequence[ClusterChangeRow]) -> Iterator[str]:
     for change in ("added", "removed", "changed"):
-        names = list(dict.fromkeys(each.object.partition(" ")[2] for each in rows if each.change == change))
+        names = list(dict.fromkeys(ObjectRef.parse(each.object).key for each in rows if each.change == change))
         if names:
             yield f"{len(names):,} {change}: {some(names)}"
 

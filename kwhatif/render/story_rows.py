@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.timeline import why_refused
 from kwhatif.report.story import (
     FailedRow,
@@ -54,14 +55,14 @@ def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[Stor
         if row.pending or row.before != row.after:
             rows.append(row)
         elif is_different(row):
-            is_well = row.workload.startswith("DaemonSet ") or row.ready_after >= row.ready_before
+            is_well = ObjectRef.parse(row.workload).kind == "DaemonSet" or row.ready_after >= row.ready_before
             (as_before if is_well else rows).append(row)
     return rows, as_before
 
 
 def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
     """`24 DaemonSets, 1 Deployment`."""
-    counts = Counter(row.workload.partition(" ")[0] for row in rows)
+    counts = Counter(ObjectRef.parse(row.workload).kind for row in rows)
     return ", ".join(plural(count, kind) for kind, count in counts.items())
 
 
@@ -83,7 +84,7 @@ def course_of(row: StoryWorkloadRow) -> str:
     came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
     if max(sum(came.values()), sum(left.values())) != 1:
         return ""
-    who = row.workload if row.workload.startswith("Pod ") else f"a pod of {row.workload}"
+    who = row.workload if ObjectRef.parse(row.workload).kind == "Pod" else f"a pod of {row.workload}"
     if came and left:
         return f"{who} goes from {', '.join(left)} to {', '.join(came)}"
     return f"{who} comes to {', '.join(came)}" if came else f"{who} leaves {', '.join(left)}"

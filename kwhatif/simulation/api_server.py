@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_c
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
 from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
@@ -25,7 +25,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import GONE_VERBS, EventRow, Gone, History, said_of_update
+from kwhatif.simulation.history import GONE_VERBS, EventRow, Gone, History, Verb, removed_for, said_of_update
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
@@ -98,10 +98,16 @@ class ApiServer(SimulatedView):
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
-        self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
+        self,
+        because: int | None,
+        actor: str,
+        verb: Verb,
+        obj: KubernetesObject | ObjectRef,
+        node: str | None = None,
+        detail: str = "",
     ) -> int:
         """Record an event of the story; returns its id."""
-        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
+        name = str(obj if isinstance(obj, ObjectRef) else ObjectRef.of(obj))
         number = len(self.history.events)
         return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
 
@@ -261,7 +267,7 @@ class ApiServer(SimulatedView):
         end = pod.metadata.deletion_timestamp
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
-        detail = f"for {write.by}" if write.by else ""
+        detail = removed_for(write.by)
         event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1

@@ -14,7 +14,7 @@ from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.errors import OutOfTime
 from kwhatif.kube.matching.groups import has_groups
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -150,7 +150,7 @@ class Engine:
         """The node's kubelet stops reporting."""
 
         def silenced(api_server: ApiServer) -> None:
-            event = api_server.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
+            event = api_server.note(None, f"kubelet {node}", "fell silent", ObjectRef("Node", node))
             self.kubelets.silence(node)
             self.reactions.look_at(api_server.state.cluster.get(Node, node), event)
 
@@ -160,7 +160,7 @@ class Engine:
         """The node's kubelet reports again."""
 
         def recovered(api_server: ApiServer) -> None:
-            event = api_server.note(None, f"kubelet {node}", "came back", f"Node {node}")
+            event = api_server.note(None, f"kubelet {node}", "came back", ObjectRef("Node", node))
             self.kubelets.wake(node)
             for write in returned(node, api_server):
                 api_server.write(write, f"kubelet {node}", event)

@@ -6,7 +6,7 @@ from collections import Counter
 from copy import copy
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
@@ -78,7 +78,7 @@ class PodLimits:
         least = FEW if is_absurd else self.evicting
         if count < least:
             return False
-        name = f"{type(workload).__name__} {key_of(workload)}"
+        name = str(ObjectRef.of(workload))
         known = self._known.get(name)
         if known is None or known[0] != view.now:
             nodes = view.state.nodes

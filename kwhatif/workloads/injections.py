@@ -18,7 +18,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.admission_hooks import Injection, KnownInjection, MutatingWebhookConfiguration
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
 from kwhatif.kube.model.unknown import lacks
@@ -154,7 +154,7 @@ class ShownInjections:
 
     def _controllers(self, owner: str) -> Iterator[PodController]:
         """What makes the pods of the workload: itself; else its ReplicaSets or Jobs, the newest first."""
-        kind, _, key = owner.partition(" ")
+        kind, key = ObjectRef.parse(owner)
         if kind in POD_CONTROLLERS:
             itself: PodController | None = self._cluster.get(POD_CONTROLLERS[kind], key)
             yield from () if itself is None else (itself,)

@@ -20,7 +20,7 @@ from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import ObjectRef, key_of
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
@@ -53,9 +53,7 @@ def assumed_of_new(api_server: ApiServer) -> Iterator[Caveat]:
 
 def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about claims that were created or bound; or why they are not bound."""
-    touched = dict.fromkeys(event.object for event in api_server.history.events)
-    for name in touched:
-        kind, _, key = name.partition(" ")
+    for kind, key in map(ObjectRef.parse, api_server.history.touched()):
         caveat = caveat_of(key, api_server) if kind == PersistentVolumeClaim.__name__ else None
         is_there = api_server.state.cluster.get(PersistentVolumeClaim, key) is not None
         if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):

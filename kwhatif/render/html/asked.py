@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.html.looks import Kind, Mark, View
 from kwhatif.report import Report
 from kwhatif.report.clusters import CompareRow
@@ -39,7 +40,7 @@ def _threats(row: ThreatsRow) -> Mapping[str, Mark]:
     found: dict[str, list[str]] = {}
     for each in row.of("taint", "outage", "drain"):
         what = {"taint": "a taint", "outage": "its loss", "drain": "its drain"}[each.kind]
-        found.setdefault(each.by.removeprefix("Node "), []).append(f"{what} evicts {plural(len(each.pods), 'pod')}")
+        found.setdefault(ObjectRef.parse(each.by).key, []).append(f"{what} evicts {plural(len(each.pods), 'pod')}")
     return {node: Mark("evicts", "; ".join(said), tuple(said)) for node, said in found.items()}
 
 
@@ -77,7 +78,7 @@ def _upgraded(row: UpgradeRow) -> Mapping[str, Mark]:
 def _compared(row: CompareRow) -> Mapping[str, Mark]:
     found: dict[str, Mark] = {}
     for each in row.changes:
-        kind, _, name = each.object.partition(" ")
+        kind, name = ObjectRef.parse(each.object)
         if kind != "Node" or each.change == "removed":
             continue
         how = tuple(f"{field.field} {field.before or '-'} → {field.after or '-'}" for field in each.fields)
