@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.outcome import Denied, LimitRangeViolated, forbidden
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.kube.model.cluster import Cluster
@@ -79,7 +79,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
     for limits in limit_ranges(pod.metadata.namespace, cluster):
         messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
         if messages:
-            return forbidden(pod, _together(messages))
+            return forbidden(pod, _together(messages), LimitRangeViolated())
     return None
 
 
@@ -91,7 +91,7 @@ def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied
         messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
         messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]
         if messages:
-            return forbidden(claim, _together(messages))
+            return forbidden(claim, _together(messages), LimitRangeViolated())
     return None
 
 

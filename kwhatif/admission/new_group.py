@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses
+from kwhatif.admission.outcome import Denied, Forbidden, forbidden
+from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses, no_priority_class
 from kwhatif.admission.validation.pod_group import validate_pod_group, validate_workload
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -68,13 +68,14 @@ def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
     classes = PriorityClasses(cluster.all(PriorityClass).values())
     found = cluster.get(PriorityClass, name) if name else classes.default
     if found is None and name:
-        return forbidden(group, f"no PriorityClass with name {name} was found")
+        return no_priority_class(group, name)
     value, policy = (0, DEFAULT_POLICY) if found is None else (found.value, found.preemption_policy)
     if spec.priority not in (None, value):
         return forbidden(
             group,
             f"priority set in the pod group ({spec.priority}) must match the priority computed ({value})"
             " based on the priority class set in the spec",
+            Forbidden("Priority"),
         )
     spec = replace(spec, priority=value, priority_class_name=name or ("" if found is None else found.metadata.name))
     if GROUP_POLICY_GATE in cluster.gates:
@@ -83,6 +84,7 @@ def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
                 group,
                 f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod group"
                 f" spec; priority admission controller computed {policy} from the given PriorityClass name",
+                Forbidden("Priority"),
             )
         spec = replace(spec, preemption_policy=policy)
     return replace(group, spec=spec)

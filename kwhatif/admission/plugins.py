@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound, forbidden
 from kwhatif.kube.matching.tolerations import NO_EXECUTE
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
@@ -49,10 +49,16 @@ def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
     if namespace is None:
         if name in ALWAYS_THERE or not cluster.all(Namespace):
             return None
-        return Denied(f'namespaces "{name}" not found')
+        return Denied(f'namespaces "{name}" not found', ObjectNotFound("Namespace", name))
     if namespace.metadata.deletion_timestamp is None:
         return None
-    return forbidden(obj, f"unable to create new content in namespace {name} because it is being terminated")
+    reason = f"unable to create new content in namespace {name} because it is being terminated"
+    return forbidden(obj, reason, Forbidden("NamespaceLifecycle"))
+
+
+def no_priority_class(obj: KubernetesObject, name: str) -> Denied:
+    """The rejection of an object that names a PriorityClass that does not exist."""
+    return forbidden(obj, f"no PriorityClass with name {name} was found", ObjectNotFound("PriorityClass", name))
 
 
 DEFAULT_POLICY = "PreemptLowerPriority"
@@ -111,19 +117,21 @@ def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
     spec = pod.spec
     priority_class = classes.of(pod)
     if priority_class is None and spec.priority_class_name:
-        return forbidden(pod, f"no PriorityClass with name {spec.priority_class_name} was found")
+        return no_priority_class(pod, spec.priority_class_name)
     value, policy = _value_and_policy(priority_class)
     if spec.priority not in (None, value):
         return forbidden(
             pod,
             f"the integer value of priority ({spec.priority}) must not be provided in pod spec;"
             f" priority admission controller computed {value} from the given PriorityClass name",
+            Forbidden("Priority"),
         )
     if spec.preemption_policy not in ("", policy):
         return forbidden(
             pod,
             f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec;"
             f" priority admission controller computed {policy} from the given PriorityClass name",
+            Forbidden("Priority"),
         )
     name = _name(priority_class)
     return replace(pod, spec=replace(spec, priority=value, priority_class_name=name, preemption_policy=policy))

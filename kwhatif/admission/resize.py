@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.admission.limit_ranger import check_limits
-from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.requests import (
@@ -60,7 +60,8 @@ def _resources(spec: PodSpec) -> tuple[object, ...]:
 def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
     """The API server's rejection; None if it accepts the resize, so that the kubelet decides."""
     if "InPlacePodVerticalScaling" not in cluster.gates:
-        return Denied("the server could not find the requested resource: pods cannot be resized (the gate is off)")
+        message = "the server could not find the requested resource: pods cannot be resized (the gate is off)"
+        return Denied(message, Forbidden("InPlacePodVerticalScaling"))
     errors = FieldErrors()
     if old.metadata.annotations.mirror is not None:
         errors.forbidden(_WHOLE, "static pods cannot be resized")
@@ -216,7 +217,7 @@ def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
     if node is None or not missing:
         return None
     said = f"pod update requires features {', '.join(missing)} which are not available on node"
-    return forbidden(new, f'{said} "{node.metadata.name}"')
+    return forbidden(new, f'{said} "{node.metadata.name}"', Forbidden("NodeDeclaredFeatureValidator"))
 
 
 def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
@@ -226,7 +227,8 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
         return None
     system = node.metadata.labels.get(OS_LABEL, "linux")
     if system != "linux":
-        return forbidden(pod, f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"')
+        said = f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"'
+        return forbidden(pod, said, Forbidden("PodResizeValidator"))
     status = node.status
     most = to_resources(resource_nanos(status.capacity if status.allocatable is None else status.allocatable))
     asked = to_resources(pod_requests(pod))
@@ -235,4 +237,7 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
         for name in RESIZABLE
         if asked.of(name) > most.of(name)
     ]
-    return forbidden(pod, f"node didn't have enough allocatable resources: {'; '.join(short)}") if short else None
+    if not short:
+        return None
+    said = f"node didn't have enough allocatable resources: {'; '.join(short)}"
+    return forbidden(pod, said, Forbidden("PodResizeValidator"))

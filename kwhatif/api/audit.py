@@ -24,7 +24,7 @@ from kwhatif.sources.text.files import standard_input
 from kwhatif.sources.timeout import parse_timeout
 
 if TYPE_CHECKING:
-    from kwhatif.report.audit import AuditRow, ProbeName
+    from kwhatif.report.risks import AuditRow, ProbeName
 
 
 def audit(

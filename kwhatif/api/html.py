@@ -11,7 +11,7 @@ from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.rows import node_state
 from kwhatif.report import Report
-from kwhatif.report.picture import Picture, PictureGroup, PictureNode
+from kwhatif.report.inputs import Picture, PictureGroup, PictureNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

@@ -22,7 +22,7 @@ from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
     from kwhatif.questions.threats.threats import DeschedulerAsked
-    from kwhatif.report.threats import ThreatKind
+    from kwhatif.report.risks import ThreatKind
 
 
 def threats(

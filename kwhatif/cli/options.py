@@ -72,7 +72,7 @@ class Output(Enum):
     @property
     def described(self) -> int | None:
         """How many candidates for eviction are shown; None: all."""
-        from kwhatif.render.preemption import BEST
+        from kwhatif.render.evidence import BEST
 
         return BEST if self in (Output.TABLE, Output.MARKDOWN, Output.HTML) else None
 

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import (
-    claims,
-    daemon_set,
-    deployment,
-    job,
-    replica_set,
-    stateful_set,
-    volume_binder,
-)
+from kwhatif.controllers import daemon_set, deployment, job, replica_set, stateful_set
+from kwhatif.controllers.claims import FOR_CLAIMS
 from kwhatif.controllers.contract import Controller
 
 _WORKLOADS: tuple[Controller, ...] = (
@@ -20,9 +13,6 @@ _WORKLOADS: tuple[Controller, ...] = (
     *daemon_set.CONTROLLERS,
     *job.CONTROLLERS,
 )
-BINDING_CLAIMS: tuple[Controller, ...] = volume_binder.CONTROLLERS
-#: Those that create claims for pods, and bind claims to volumes.
-FOR_CLAIMS: tuple[Controller, ...] = (*claims.CONTROLLERS, *BINDING_CLAIMS)
 #: Those that make pods, or claims for them, and bind these; who owns what stays as it is.
 MAKING_PODS: tuple[Controller, ...] = (*_WORKLOADS, *FOR_CLAIMS)
 

@@ -10,10 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, SyncResult, View, Write, earliest
-from kwhatif.controllers.pods import created_at, is_available, keys_of, next_available, next_named, owners_of_changed
-from kwhatif.controllers.revisions import revision_label, revisions_of
+from kwhatif.controllers.contract import NOTHING, BackingOff, Create, DeletePod, SyncResult, View, Write, earliest
+from kwhatif.controllers.pods import (
+    created_at,
+    is_available,
+    keys_of,
+    next_available,
+    next_named,
+    owners_of_changed,
+    revision_label,
+    revisions_of,
+)
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, Remove, SyncResult, Update, View, Write, earliest
+from kwhatif.controllers.contract import NOTHING, BackingOff, Create, Remove, SyncResult, Update, View, Write, earliest
 from kwhatif.controllers.pods import (
     controllers_of,
     created_at,

@@ -9,8 +9,7 @@ from kwhatif.controllers.contract import View
 from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
 from kwhatif.controllers.daemon_set import nodes_of
 from kwhatif.controllers.deployment import is_of_old_template
-from kwhatif.controllers.pods import is_available
-from kwhatif.controllers.revisions import revision_label
+from kwhatif.controllers.pods import is_available, revision_label
 from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod

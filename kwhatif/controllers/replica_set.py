@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, View
+from kwhatif.controllers.contract import NOTHING, BackingOff, Create, DeletePod, How, SyncResult, View
 from kwhatif.controllers.deployment import is_of_old_template
 from kwhatif.controllers.pods import controllers_of, is_handed_over, keys_of, next_named, standing
 from kwhatif.kube.model.cluster import KubernetesObject, key_of

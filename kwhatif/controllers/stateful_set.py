@@ -14,10 +14,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.backoff import BackingOff
-from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, SyncResult, Update, View, Write
-from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed
-from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
+from kwhatif.controllers.contract import NOTHING, BackingOff, Create, DeletePod, How, SyncResult, Update, View, Write
+from kwhatif.controllers.pods import (
+    Revision,
+    has_others,
+    is_available,
+    keys_of,
+    next_available,
+    note_missed,
+    owners_of_changed,
+    revision_label,
+    revisions_of,
+)
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal

@@ -8,12 +8,10 @@ from typing import NamedTuple
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import AftermathRule, AuditRule
-from kwhatif.report.audit import AuditFindingRow, AuditLevel, ShownByRow
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import PendingRow, RefusedRow, Story
+from kwhatif.report.risks import AuditFindingRow, AuditLevel, ShownByRow
+from kwhatif.report.story import PendingRow, RefusedRow, Story, VerdictRow
 from kwhatif.words.amounts import some
-from kwhatif.words.audit import finding_message, new_what_if
-from kwhatif.words.maintenance import why_harmful
+from kwhatif.words.harm import finding_message, new_what_if, why_harmful
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 

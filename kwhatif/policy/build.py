@@ -13,12 +13,11 @@ from kwhatif.cel import CelCompileError, CostBudget, Program, compile_expression
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import Issue
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.policy import aftermath, caveats, rules
-from kwhatif.policy.names import all_names, did_you_mean, unknown_rule
+from kwhatif.policy import aftermath, rules
 from kwhatif.policy.rules import Find, Labels, Rule
-from kwhatif.policy.schema import KIND, Level, Policy
-from kwhatif.report.audit import AuditHarm
+from kwhatif.policy.schema import KIND, Level, Policy, all_names, did_you_mean, unknown_rule
 from kwhatif.report.decision import Decision, WorkloadRow
+from kwhatif.report.risks import AuditHarm
 from kwhatif.report.row import API_VERSION
 from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
@@ -104,7 +103,7 @@ class Rulebook:
             *_contradictions(policy),
             *_exceptions(policy),
             *_suppressions(policy),
-            *caveats.mistakes(policy),
+            *rules.caveat_mistakes(policy),
         ]
 
     def _compile(self) -> Iterator[Issue]:

@@ -1,4 +1,4 @@
-"""The rules: each checks all workloads, and reports violations."""
+"""The rules: each checks all workloads, and reports violations; and the level of each caveat."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
+from kwhatif.kube.matching.field_errors import Issue
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.matching.names import is_like
-from kwhatif.kube.model.caveat import Caveat
-from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.report.decision import Decision, Outcome, VictimRow
-from kwhatif.report.policy import JudgedWorkload
+from kwhatif.kube.model.caveat import CODES, Caveat
+from kwhatif.kube.model.caveat.reading import StaleSnapshot
+from kwhatif.kube.model.duration import parse_duration
+from kwhatif.policy.schema import (
+    CAVEATS,
+    ClassRule,
+    ExpressionRule,
+    Level,
+    PlacementRule,
+    Policy,
+    Protection,
+    VictimLimit,
+    did_you_mean,
+)
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome, VictimRow
 from kwhatif.words.amounts import some
 from kwhatif.words.workload import after, hang, subject, victims_by_owner, workload_message
 
@@ -245,3 +257,62 @@ def _nodes(decision: Decision) -> tuple[str, ...]:
 
 def _any(patterns: Iterable[str], name: str) -> bool:
     return any(is_like(name, pattern) for pattern in patterns)
+
+
+# --- caveats ---------------------------------------------------------------------------------------------------------
+
+
+def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
+    """The level of a caveat: as the policy says; else, with `strict`, missing information fails; else its own.
+
+    If several patterns match, the exact code wins, then the first pattern.
+    """
+    if caveat.code in policy.caveats:
+        return policy.caveats[caveat.code]
+    for pattern, level in policy.caveats.items():
+        if is_like(caveat.code, pattern):
+            return level
+    bounded = isinstance(caveat, StaleSnapshot) and policy.snapshot is not None
+    if bounded or (strict and caveat.missing):
+        return "fail"
+    return "warn" if caveat.level == "warn" else "pass"
+
+
+def doubts(
+    caveats: Sequence[Caveat], workloads: Sequence[JudgedWorkload], policy: Policy, *, strict: bool
+) -> Iterator[Violation]:
+    """The caveats that fail or warn; those about workloads, workload by workload."""
+    for caveat in caveats:
+        level = level_of(caveat, policy, strict=strict)
+        if level not in ("fail", "warn"):
+            continue
+        found = Violation(f"{CAVEATS}/{caveat.code}", level, pods=caveat.pods, caveat=caveat)
+        concerned = [found._replace(workload=each, pods=pods) for each, pods in _concerned(caveat, workloads)]
+        yield from concerned or [found]
+
+
+def _concerned(caveat: Caveat, workloads: Sequence[JudgedWorkload]) -> Iterator[tuple[JudgedWorkload, tuple[str, ...]]]:
+    about = frozenset(caveat.pods)
+    for workload in workloads:
+        pods = tuple(decision.pod for decision in workload.decisions if decision.pod in about)
+        if pods or (caveat.subject and caveat.subject == workload.row.name):
+            yield workload, pods
+
+
+def max_age(policy: Policy) -> int | None:
+    """The maximum age of a dump, in seconds; None: the policy does not say."""
+    return None if policy.snapshot is None else parse_duration(policy.snapshot.max_age) // 1_000_000_000
+
+
+def caveat_mistakes(policy: Policy) -> Iterator[Issue]:
+    """Codes that do not exist, and an invalid age."""
+    for pattern in policy.caveats:
+        if not any(is_like(code, pattern) for code in CODES):
+            yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"
+    if policy.snapshot is None:
+        return
+    try:
+        if parse_duration(policy.snapshot.max_age) <= 0:
+            yield "snapshot.maxAge", "must be more than 0"
+    except ValueError:
+        yield "snapshot.maxAge", f"{policy.snapshot.max_age!r} is not a duration such as 6h or 90m"

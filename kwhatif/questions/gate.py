@@ -19,7 +19,7 @@ from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.aftermath import Audited, Fragile
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.caveats import max_age
+from kwhatif.policy.rules import max_age
 from kwhatif.questions.advise.question import Capture, Limits, advise
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question

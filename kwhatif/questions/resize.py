@@ -24,7 +24,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.simulate import simulate
 from kwhatif.report import Report
-from kwhatif.report.resize import ResizeRow, UpdaterRow
+from kwhatif.report.deciders import ResizeRow, UpdaterRow
 from kwhatif.simulation import resizing
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.parameters import Parameters

@@ -31,7 +31,7 @@ from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, GoingRow, LeftRow, PatchRow
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.words.amounts import plural, some
-from kwhatif.words.pod_groups import group_line
+from kwhatif.words.workload import group_line
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Block]:

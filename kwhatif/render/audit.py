@@ -20,14 +20,13 @@ from kwhatif.render.blocks import (
     number,
     words,
 )
-from kwhatif.render.certainty import of_finding
+from kwhatif.render.certainty import of_finding, qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, doubted
-from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
+from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
 from kwhatif.words.amounts import plural, some, took
-from kwhatif.words.audit import event, levels, why
+from kwhatif.words.harm import event, levels, why
 
 #: How many findings are on the first screen.
 FIRST = 10

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kwhatif._version import __version__
-from kwhatif.policy.names import about
-from kwhatif.render.edits import edit_lines
-from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
+from kwhatif.policy.schema import about
+from kwhatif.render.answer import edit_lines
+from kwhatif.render.gate import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.junit import to_junit
 from kwhatif.render.markdown import comparison_to_markdown, to_markdown
 from kwhatif.render.safe import is_safe, safe, safe_json, safe_yaml
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow
 from kwhatif.report.comparison import Comparison
+from kwhatif.report.risks import AuditFindingRow
 from kwhatif.report.row import API_VERSION, Document
 
 if TYPE_CHECKING:

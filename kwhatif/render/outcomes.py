@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision, Outcome, WorkloadRow
-from kwhatif.report.policy import PolicyVerdict
+from kwhatif.report.decision import Decision, Outcome, PolicyVerdict, WorkloadRow
 from kwhatif.words.workload import decisions_by_workload
 
 #: A workload with the decisions about its pods; a pod without a workload, or that was applied itself, has no row.

@@ -23,10 +23,10 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import of_command, qualifier
+from kwhatif.render.decisions import group_parts
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.pod_groups import group_parts
-from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.render.story_rows import (
     FEW,
     anyway_rows,
@@ -40,10 +40,11 @@ from kwhatif.render.story_rows import (
     pending_rows,
     places,
     refused_rows,
+    seconds,
+    timeline,
+    tree,
 )
-from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (
     FactRow,
@@ -52,10 +53,11 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
     StoryWorkloadRow,
+    VerdictRow,
     What,
 )
 from kwhatif.words.amounts import plural, some, took
-from kwhatif.words.pod_groups import group_line
+from kwhatif.words.workload import group_line
 
 #: The most rows about what happens anyway.
 _MOST_ANYWAY = 12

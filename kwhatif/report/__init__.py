@@ -12,22 +12,16 @@ from typing import Any
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.advise import AdviseRow
-from kwhatif.report.audit import AuditRow
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
 from kwhatif.report.capacity import CapacityRow
-from kwhatif.report.clusters import CompareRow
-from kwhatif.report.decision import Decision, QueuedRow, WorkloadRow
-from kwhatif.report.deschedule import DescheduleRow
-from kwhatif.report.frames import frame, main_part, rows_of
+from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DescheduleRow, ResizeRow
+from kwhatif.report.decision import Decision, PolicyRow, QueuedRow, WorkloadRow
+from kwhatif.report.differences import CompareRow, UpgradeRow
 from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, StandInRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.policy import PolicyRow
 from kwhatif.report.queue import QueueRow
-from kwhatif.report.resize import ResizeRow
-from kwhatif.report.row import Document
+from kwhatif.report.risks import AuditRow, ThreatsRow, WhoFitsRow
+from kwhatif.report.row import Document, frame, main_part, rows_of
 from kwhatif.report.story import ScenarioRow, Story
-from kwhatif.report.threats import ThreatsRow, WhoFitsRow
-from kwhatif.report.upgrade import UpgradeRow
 
 
 class Report(Document, kw_only=True, tag_field="kind", tag="Report", dict=True, gc=True):

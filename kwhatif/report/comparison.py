@@ -6,8 +6,7 @@ from typing import Literal
 
 from kwhatif.kube.model.meta import Row
 from kwhatif.report import Report
-from kwhatif.report.decision import Outcome
-from kwhatif.report.policy import FindingRow
+from kwhatif.report.decision import FindingRow, Outcome
 from kwhatif.report.row import Document
 
 Difference = Literal["flipped", "victims", "moved", "new", "gone"]

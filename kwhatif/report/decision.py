@@ -1,10 +1,12 @@
-"""What the scheduler would do with one pod: where it may go, why not elsewhere, and which pods it would evict."""
+"""What the scheduler would do with pods, and what a policy says about that."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from kwhatif.admission.outcome import ChangeRow
+from kwhatif.admission.outcome import ChangeRow, Refusal
+from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.evidence import Evidence
@@ -217,6 +219,8 @@ class Decision(Row, kw_only=True):
     runs_on: str | None = None
     ties: tuple[str, ...] = ()
     message: str = ""
+    #: Why the API server refuses it: null unless the outcome is Denied.
+    refusal: Refusal | None = None
     pre_enqueue: PreEnqueueRow | None = None
     #: For a pod that is not even created (outcome `Waits`): the pod that must run first.
     waits_for: str | None = None
@@ -301,3 +305,50 @@ class WorkloadRow(Row):
     violations: tuple[str, ...] = ()
     message: str = ""
     rollout: RolloutRow | None = None
+
+
+# --- the policy ------------------------------------------------------------------------------------------------------
+
+
+#: The annotation by which an object suppresses rules.
+ANNOTATION = "kwhatif.dev/ignore"
+
+
+class JudgedWorkload(NamedTuple):
+    """The results of one object's pods, and its annotation `kwhatif.dev/ignore`."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
+
+
+FindingLevel = Literal["fail", "warn"]
+
+
+PolicyVerdict = Literal["pass", "warn", "fail"]
+
+
+class FindingRow(Row):
+    """The finding of a rule about a workload: `pods` are the affected ones.
+
+    A suppressed finding does not count; `suppressed` is the reason that was given, `suppressed_by` where. `caveat` is
+    the caveat that it is about, if any.
+    """
+
+    rule: str
+    level: FindingLevel
+    message: str
+    workload: str = ""
+    pods: tuple[str, ...] = ()
+    source: SourceRow | None = None
+    suppressed: str | None = None
+    suppressed_by: Literal["annotation", "exception"] | None = None
+    caveat: Caveat | None = None
+
+
+class PolicyRow(Row):
+    """The verdict of the policy; `source` is its file, empty for the default policy."""
+
+    verdict: PolicyVerdict
+    source: str = ""
+    findings: tuple[FindingRow, ...] = ()

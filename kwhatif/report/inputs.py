@@ -1,4 +1,4 @@
-"""What a report is based on: the scheduler, the snapshot, its edits, and manifests."""
+"""What a report is based on: the scheduler, the snapshot, its edits, and manifests; and the cluster for a map."""
 
 from __future__ import annotations
 
@@ -76,3 +76,44 @@ class StandInRow(Row):
     object: str
     #: Such as `Deployment shop/web`.
     judged_as: str
+
+
+# --- the map of a page -----------------------------------------------------------------------------------------------
+#
+# It is only made if a page is wanted. It uses lists instead of objects: 110,000 pods must fit into a few megabytes.
+
+
+class PictureNode(Row, array_like=True):
+    """A node: `place` and `pool` are its labels' values; amounts are in the order of the picture's `resources`.
+
+    `state`: "cordoned", "not ready", its taints. `pods` are (index in `groups`, name).
+    """
+
+    name: str
+    place: str
+    pool: str
+    state: tuple[str, ...]
+    allocatable: tuple[int, ...]
+    used: tuple[int, ...]
+    most_pods: int
+    pods: tuple[tuple[int, str], ...]
+
+
+class PictureGroup(Row, array_like=True):
+    """Pods of one workload and priority with the same requests; "" for bare pods."""
+
+    namespace: str
+    workload: str
+    priority: int
+    requests: tuple[int, ...]
+
+
+class Picture(Row):
+    """Nodes with their pods. `place_label` is the label that groups them: zones, or racks of groups of pods."""
+
+    place_label: str
+    pool_label: str
+    resources: tuple[str, ...]
+    nodes: tuple[PictureNode, ...]
+    groups: tuple[PictureGroup, ...]
+    pending: tuple[tuple[int, str], ...] = ()

@@ -20,7 +20,7 @@ QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherSch
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 
 
-# --- causes: what would wake a pod that waits; `render.wakeups` makes sentences of them -------------------------------
+# --- causes: what would wake a pod that waits; `render.queue` makes sentences of them ---------------------------------
 
 
 class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):

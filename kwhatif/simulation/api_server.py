@@ -1,8 +1,11 @@
-"""`ApiServer`: the API server of the simulation. All writes go through it, one at a time."""
+"""`ApiServer`: the API server of the simulation: requests, one at a time, and those who watch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property
 from typing import Any, Self
 
 from msgspec.structs import replace
@@ -11,38 +14,38 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
 from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
-from kwhatif.admission.outcome import Admitted, Denied, already_exists
+from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_exists
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
 from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
-from kwhatif.kube.model.meta import AnnotatedMeta
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
+from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.unknown import lacks_node
-from kwhatif.simulation.chance import Chance
+from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import GONE_VERBS, EventRow, Gone, History, Verb, removed_for, said_of_update
-from kwhatif.simulation.limits import PodLimits
-from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.history import (
+    DISRUPTIONS,
+    GONE_VERBS,
+    EventRow,
+    Gone,
+    History,
+    Verb,
+    removed_for,
+    said_of_update,
+)
+from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
-from kwhatif.simulation.view import SimulatedView
+from kwhatif.simulation.view import SimulatedView, root_of
 from kwhatif.state.change import Change, Delete, Evict, Upsert
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_name, uid_of
-
-#: Reasons of the condition DisruptionTarget -> how the pod is removed.
-DISRUPTIONS: Mapping[str, How] = {
-    "PreemptionByScheduler": "Preempted",
-    "EvictionByEvictionAPI": "Evicted",
-    "DeletionByTaintManager": "TaintEviction",
-    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
-    "DeletionByPodGC": "PodGC",
-}
-
+from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
 
 #: Called after every change: with the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
@@ -53,7 +56,9 @@ AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
-    The state is changed only by `write` and `put`.
+    Watchers hear of what `write`, `put` and `replaced` change. The other methods store what a question assumes, and so
+    do the instant engine and questions, on the state itself: controllers and the scheduler do not see that. Nominations
+    are the scheduler's own, and no objects.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
@@ -322,3 +327,76 @@ class ApiServer(SimulatedView):
 def held(pod: Pod) -> bool:
     """Whether a finalizer keeps the object; the Job controller removes its own once the pod has ended."""
     return any(name != JOB_TRACKING for name in pod.metadata.finalizers)
+
+
+class PodLimits:
+    """How many pods of one workload are created: no more than could change the answer (`workloads/many.py`)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """`cluster`: as it is at first."""
+        self._cluster = cluster
+        #: Whether pods are created one by one as they are asked for, without a limit.
+        self.is_lifted = False
+        #: The workloads that ask for more, by kind and key.
+        self.short: dict[str, KubernetesObject] = {}
+        #: How many pods of a workload may evict others; None: any number.
+        self.evicting: int | None = None
+        #: By workload, how many others its pods have evicted.
+        self._evicted: Counter[str] = Counter()
+        #: By workload, when its limit was computed, and the limit.
+        self._known: dict[str, tuple[float, int]] = {}
+
+    @cached_property
+    def most(self) -> int:
+        """The most pods of a workload."""
+        return most_pods(self._cluster)
+
+    def fork(self) -> PodLimits:
+        """An independent copy."""
+        other = copy(self)
+        other.short, other._evicted, other._known = self.short.copy(), self._evicted.copy(), self._known.copy()
+        return other
+
+    def has_evicted(self, preemptor: Pod) -> None:
+        """Count an eviction for this pod."""
+        controller = controller_of(preemptor.metadata)
+        if controller is not None:
+            self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
+
+    def refuse(self, pod: Pod, view: SimulatedView) -> Denied | None:
+        """Refuse a pod that is to be created if its workload has too many."""
+        owner = None if self.is_lifted else controller_of(pod.metadata)
+        kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
+        if owner is None or kind is None:
+            return None
+        workload = view.state.cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        if workload is None:
+            return None
+        count = view.count_pods(workload)
+        if count < self.most and not self._evicts_too_many(pod, workload, count, view):
+            return None
+        self.short[f"{owner.kind} {key_of(workload)}"] = workload
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
+
+    def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
+        """Whether one more pod of the workload would have to evict others, and enough have done so already.
+
+        Of pods that could never all find a node, it is enough to make those that could evict another.
+        """
+        if self.evicting is None or isinstance(workload, DaemonSet):
+            return False
+        is_absurd = wanted(workload) > self.most
+        least = FEW if is_absurd else self.evicting
+        if count < least:
+            return False
+        name = str(ObjectRef.of(workload))
+        known = self._known.get(name)
+        if known is None or known[0] != view.now:
+            nodes = view.state.nodes
+            placed = sum(bool(each.spec.node_name) for each in view.pods_of(workload))
+            evicting = max(0, self.evicting - self._evicted[name])
+            if is_absurd:
+                evicting = min(evicting, sum(len(node.pods) for node in nodes) - placed)
+            room = room_for(PodInfo(pod, view.state.cluster.resizes), nodes)
+            known = self._known[name] = view.now, max(least, placed + room + evicting)
+        return count >= known[1]

@@ -16,17 +16,16 @@ from kwhatif.errors import OutOfTime
 from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.deadlines import NEAR, has_got_room, is_any_pod_waiting
 from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.groups import GroupCycle
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
@@ -36,6 +35,9 @@ from kwhatif.state.state import State
 BUDGETS = ("PodDisruptionBudget",)
 #: Controllers that sync periodically, and autoscalers of nodes: what they do next may be later than what is asked for.
 LATE = ("HorizontalPodAutoscaler", "ClusterAutoscaler", "Karpenter")
+#: How many seconds after the last other event a deadline is still waited for: as long as a Deployment may go without
+#: progress before it counts as failed (the default of `progressDeadlineSeconds`).
+NEAR = 600.0
 #: More attempts at one moment than this times the number of pods never end.
 _TOO_MANY = 10
 
@@ -191,14 +193,14 @@ class Engine:
     def _deadline_with_room(self) -> float | None:
         """The near deadline that makes room for a pending pod, if any: found by looking ahead."""
         due, last = self.reactions.next_deadline(), min(self.clock.now + NEAR, self._horizon)
-        if due is None or due > last or not is_any_pod_waiting(self.api_server, self.reactions):
+        if due is None or due > last or not _is_any_pod_waiting(self.api_server, self.reactions):
             return None
         ahead = self._look_ahead()
         try:
             while ahead._goes_on() and (due := ahead.reactions.next_deadline()) is not None and due <= last:
                 ahead._go_to(due)
                 ahead._run()
-                if has_got_room(self.api_server, self.reactions, ahead.api_server):
+                if _has_got_room(self.api_server, self.reactions, ahead.api_server):
                     return due
         finally:
             ahead.end()
@@ -356,3 +358,23 @@ def _what_comes_of_it(fork: Engine) -> Iterator[str]:
     fork.reactions.retry()
     yield from (f"{event.actor} {event.verb} {event.object}" for event in events[known:] if event.verb != "was refused")
     fork.end()
+
+
+# --- deadlines that are waited for -------------------------------------------------------------------
+# A Job may run until its `activeDeadlineSeconds`; how long its pods run is not known. So a deadline is waited for only
+# if it makes room for a pod that is pending, or that a quota does not let its controller create.
+
+
+def _is_any_pod_waiting(api_server: ApiServer, reactions: Reactions) -> bool:
+    """Whether a pod is pending, or its creation was refused."""
+    return bool(api_server.state.pending) or any(isinstance(each.obj, Pod) for each in reactions.refusals.values())
+
+
+def _has_got_room(now: ApiServer, refused: Reactions, later: ApiServer) -> bool:
+    """Whether a pod that is pending or refused now is bound or created later."""
+    pods = (later.state.pods.get(key) for key in now.state.pending)
+    if any(info is not None and info.pod.spec.node_name for info in pods):
+        return True
+    actors = {each.actor for each in refused.refusals.values() if isinstance(each.obj, Pod)}
+    events = later.history.events[len(now.history.events) :] if actors else ()
+    return any(event.verb == "created" and event.actor in actors for event in events)

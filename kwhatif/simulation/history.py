@@ -231,3 +231,11 @@ GONE_VERBS: Mapping[How, Verb] = {
     "PodGC": "collected",
     "Garbage": "collected",
 }
+#: Reasons of the condition DisruptionTarget -> how the pod is removed.
+DISRUPTIONS: Mapping[str, How] = {
+    "PreemptionByScheduler": "Preempted",
+    "EvictionByEvictionAPI": "Evicted",
+    "DeletionByTaintManager": "TaintEviction",
+    "DeletionByDeviceTaintManager": "DeviceTaintEviction",
+    "DeletionByPodGC": "PodGC",
+}

@@ -25,8 +25,8 @@ from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import begins_to_go, unbound
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.state.change import Nominate, Upsert

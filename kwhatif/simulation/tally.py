@@ -15,7 +15,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.view import root_of
 from kwhatif.workloads.survey import survey_of
 
 

@@ -1,18 +1,229 @@
-"""`SimulatedView`: what controllers see of the simulated cluster (`contract.View`), and what existed at the start."""
+"""`SimulatedView`: what controllers see of the simulated cluster (`contract.View`), and what existed at the start.
+
+`Owned` says which object controls which, and is kept up to date with every change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Self, TypeVar
 
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.overlay import CopyOnWriteDict
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.overlay import CopyOnWriteDict, Overlay
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.owned import Owned
 from kwhatif.state.state import State
+from kwhatif.workloads.removal import is_active
+from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
+
+#: Kind of the owner, its namespace, its name, and the kind of what it controls.
+_Place = tuple[str, str, str, type]
+_NONE: Mapping[str, ReplicaSet] = {}
+_NO_KEYS: Mapping[str, str] = {}
+
+
+class Owned:
+    """Controlled objects by their owners, in the order of creation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        others = [kind for kind in cluster.counts() if kind not in (Node, Pod)]
+        #: What was there at the start.
+        self._survey = survey_of(cluster)
+        self._others = cluster.derived(_Others, *others).settled(cluster).keys
+        #: By place: the keys of the objects, and the UID in each one's owner reference, where that has changed.
+        self._keys: CopyOnWriteDict[_Place, dict[str, str]] = CopyOnWriteDict(dict.copy)
+        #: Places with objects from the start whose keys are sorted.
+        self._sorted: set[_Place] = set()
+        #: By place and UID of the owner reference: the number of active pods, from the first use or change on.
+        self._active: CopyOnWriteDict[_Place, Counter[str]] = CopyOnWriteDict(Counter.copy)
+
+    def fork(self, cluster: Cluster) -> Owned:
+        """An independent copy, for a fork of the cluster."""
+        other = copy(self)
+        other._cluster, other._keys = cluster, self._keys.fork()
+        other._active = self._active.fork()
+        other._sorted = self._sorted.copy()
+        return other
+
+    def _at_start(self, place: _Place) -> Mapping[str, str] | None:
+        if place[3] is not Pod:
+            return self._others.get(place)
+        known = self._pods_at_start(place)
+        return None if known is None else known.keys
+
+    def _pods_at_start(self, place: _Place) -> Controlled | None:
+        kind, namespace, name, _ = place
+        return self._survey.controlled.get((namespace, kind, name))
+
+    def _in(self, place: _Place) -> Mapping[str, str]:
+        """The keys at this place, for reading only."""
+        known = self._keys.get(place)
+        return (self._at_start(place) or _NO_KEYS) if known is None else known
+
+    def _at(self, place: _Place) -> dict[str, str]:
+        keys = self._keys.own(place)
+        return self._keys.put(place, dict(self._at_start(place) or _NO_KEYS)) if keys is None else keys
+
+    def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        """An object was created, changed or deleted."""
+        old = None if before is None else _place(before)
+        new = None if after is None else _place(after)
+        self._count_active(before, old, -1)
+        self._count_active(after, new, 1)
+        if old == new:
+            return
+        if old is not None and before is not None:
+            self._at(old[0]).pop(key_of(before), None)
+        if new is not None and after is not None:
+            self._at(new[0])[key_of(after)] = new[1]
+
+    def _count_active(self, obj: KubernetesObject | None, at: tuple[_Place, str] | None, amount: int) -> None:
+        if at is None or not isinstance(obj, Pod):
+            return
+        counts = self._counts(at[0])
+        if counts is not None and is_active(obj):
+            counts[at[1]] += amount
+
+    def _counts(self, place: _Place) -> Counter[str] | None:
+        """The number of active pods by UID, which may be changed; None: they have to be looked at.
+
+        Of pods none of which is restless all are active, and that was so at the start: every change comes here.
+        """
+        counts = self._active.own(place)
+        if counts is None:
+            known = self._pods_at_start(place)
+            if known is not None and not known.restless:
+                counts = self._active.put(place, Counter(known.keys.values()))
+        return counts
+
+    def count_active(self, owner: KubernetesObject) -> int:
+        """How many of its pods are neither terminating nor finished."""
+        meta = owner.metadata
+        place = type(owner).__name__, meta.namespace, meta.name, Pod
+        counts = self._counts(place)
+        if counts is None:
+            keys = self._in(place)
+            pods = zip(keys.values(), self._cluster.select(Pod, keys), strict=True)
+            counts = self._active.put(place, Counter(uid for uid, pod in pods if is_active(pod)))
+        return counts[meta.uid] + counts[""] if meta.uid else counts.total()
+
+    def count(self, owner: KubernetesObject, kind: type) -> int:
+        """How many objects of that kind it controls."""
+        meta = owner.metadata
+        return len(self._in((type(owner).__name__, meta.namespace, meta.name, kind)))
+
+    def pods_by_owner(self) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
+        """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
+        places = sorted(place[:3] for place in self._pod_places() if place[0])
+        return ((place, self._in((*place, Pod))) for place in places)
+
+    def bare_pods(self) -> Iterator[str]:
+        """The keys of the pods without a controller."""
+        for place in self._pod_places():
+            if not place[0]:
+                yield from self._in(place)
+
+    def _pod_places(self) -> set[_Place]:
+        at_start = {(kind, namespace, name, Pod) for namespace, kind, name in self._survey.controlled}
+        return at_start.union(place for place in self._keys.keys() if place[3] is Pod)  # noqa: SIM118 - it is not a dict
+
+    def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
+        """The objects of that kind that `owner` controls."""
+        meta = owner.metadata
+        place = type(owner).__name__, meta.namespace, meta.name, kind
+        keys = self._in(place)
+        if not keys:
+            return []
+        if place not in self._sorted and self._at_start(place) is not None:
+            self._sorted.add(place)
+            keys = self._in_order(place, keys)
+        # UIDs decide if both sides have one; hand-written objects have none.
+        uid = meta.uid
+        if uid and not {uid, ""}.issuperset(keys.values()):
+            return self._cluster.select(kind, (key for key, named in keys.items() if not named or named == uid))
+        return self._cluster.select(kind, keys)
+
+    def _in_order(self, place: _Place, keys: Mapping[str, str]) -> Mapping[str, str]:
+        """By time of creation, then by name."""
+        objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
+        times = [each.metadata.creation_timestamp or "" for each in objects]
+        if all(len(time) == PLAIN_TIME and time[-1] == "Z" for time in times):
+            order = [key for _, key in sorted(zip(times, keys, strict=True))]
+        else:  # as strings, fractions of a second would sort before the whole second
+            parsed = [parse_time(time) if time else 0 for time in times]
+            order = [key for _, key in sorted(zip(parsed, keys, strict=True))]
+        in_order = {key: keys[key] for key in order}
+        return keys if list(keys) == list(in_order) else self._keys.put(place, in_order)
+
+
+class _Others(LateIndex):
+    """By place: the keys of the objects that are not pods, and the UID in each one's owner reference."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._build(cluster)
+
+    def _build(self, cluster: Cluster) -> None:
+        found: dict[_Place, dict[str, str]] = {}
+        for kind in cluster.counts():
+            for key, obj in cluster.all(kind).items() if kind not in (Node, Pod) else ():
+                place = _place(obj)
+                if place is not None:
+                    found.setdefault(place[0], {})[key] = place[1]
+        self.keys: Overlay[_Place, dict[str, str]] = Overlay(found)
+
+    def _concerns(self, before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
+        was, now = (None if obj is None else _place(obj) for obj in (before, after))
+        return was != now or (before is None) is not (after is None)
+
+    def _take(self, earlier: _Others, changes: Sequence[tuple[Any, Any]], cluster: Cluster) -> bool:
+        del cluster
+        self.keys = earlier.keys.fork()
+        for before, after in changes:
+            for obj, place in ((obj, _place(obj)) for obj in (before, after) if obj is not None):
+                if place is None:
+                    continue
+                keys = dict(self.keys.get(place[0]) or _NO_KEYS)
+                if obj is after:
+                    keys[key_of(obj)] = place[1]
+                else:
+                    del keys[key_of(obj)]
+                if keys:
+                    self.keys.put(place[0], keys)
+                else:
+                    self.keys.pop(place[0])
+        return True
+
+
+def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
+    """The object's place, and the UID in its owner reference; the place of bare pods is their namespace."""
+    owner = controller_of(obj.metadata)
+    if owner is not None:
+        return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid
+    return (("", obj.metadata.namespace, "", Pod), "") if isinstance(obj, Pod) else None
+
+
+def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:
+    """The workload of the pod, as "Deployment shop/web"; None for a bare pod.
+
+    A ReplicaSet's Deployment is looked up, also for one in `gone`; a missing owner is named by the owner
+    reference.
+    """
+    namespace = pod.metadata.namespace
+    owner = controller_of(pod.metadata)
+    if owner is None:
+        return None
+    key = f"{namespace}/{owner.name}"
+    replica_set = (cluster.get(ReplicaSet, key) or gone.get(key)) if owner.kind == "ReplicaSet" else None
+    above = None if replica_set is None else controller_of(replica_set.metadata)
+    top = owner if above is None else above
+    return f"{top.kind} {namespace}/{top.name}"
+
 
 T = TypeVar("T", bound=KubernetesObject)
 

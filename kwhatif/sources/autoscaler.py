@@ -16,7 +16,7 @@ from kwhatif.kube.matching.selector_text import parse_selector
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
-from kwhatif.policy.names import did_you_mean
+from kwhatif.policy.schema import did_you_mean
 from kwhatif.sources.decoding.config_file import read_config, read_data
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.text.origin import FieldPath, to_text

@@ -24,8 +24,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.player import Named, Player, S, together
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import ScenarioRow
+from kwhatif.report.story import ScenarioRow, VerdictRow
 from kwhatif.simulation.parameters import Parameters
 
 

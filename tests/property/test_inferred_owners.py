@@ -17,7 +17,7 @@ from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
-from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.story import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from tests.examples import examples
 from tests.property.worlds import RANDOMS, one_in

@@ -18,7 +18,7 @@ from kwhatif.questions.judging import judge as judging
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.policy import JudgedWorkload
+from kwhatif.report.decision import JudgedWorkload
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate

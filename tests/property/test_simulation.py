@@ -13,10 +13,9 @@ import kwhatif
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.reference import use_reference
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.parameters import Chance, Parameters
 from tests.examples import examples
 from tests.valid_state import validate
 

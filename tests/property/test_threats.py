@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 import kwhatif
 from kwhatif.report import Report
-from kwhatif.report.threats import ThreatRow
+from kwhatif.report.risks import ThreatRow
 from tests.examples import examples
 from tests.property.test_harm import CLASSES, Json, node, pod_spec
 from tests.property.worlds import RANDOMS

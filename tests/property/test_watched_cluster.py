@@ -13,7 +13,7 @@ from hypothesis import given, settings
 import kwhatif
 from kwhatif.questions.session.session import Session
 from kwhatif.simulation.clock import start_of
-from kwhatif.simulation.owned import Owned
+from kwhatif.simulation.view import Owned
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kwhatif.admission.outcome import Denied, kind_of
+from kwhatif.admission.outcome import Denied, InvalidObject, kind_of
 from kwhatif.kube.matching import field_errors
 from kwhatif.kube.matching.field_errors import Issue
 from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
@@ -44,7 +44,7 @@ class FieldErrors:
 
     def refusal(self, obj: KubernetesObject) -> Denied | None:
         """The API server's rejection of the object; None if there are no errors."""
-        return Denied(f'{kind_of(obj)} "{obj.metadata.name}" is invalid: {self}') if self else None
+        return Denied(f'{kind_of(obj)} "{obj.metadata.name}" is invalid: {self}', InvalidObject()) if self else None
 
     def invalid(self, path: str, value: str | int, detail: str) -> None:
         """A malformed value."""

@@ -18,8 +18,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import Decision
-from kwhatif.report.policy import JudgedWorkload
+from kwhatif.report.decision import Decision, JudgedWorkload
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.comparison import is_waiting
 

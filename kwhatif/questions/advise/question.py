@@ -27,9 +27,8 @@ from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceKind, AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, AdviseRow, PatchRow
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
 from kwhatif.report.pod_groups import GroupRow, PodGroupsRow
-from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.state.change import Upsert

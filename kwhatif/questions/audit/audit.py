@@ -23,7 +23,7 @@ from kwhatif.questions.audit.probes import PROBES, AuditPlayer, command_of
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditRow, HarmRow, ProbeName, ProbeRow
+from kwhatif.report.risks import AuditFindingRow, AuditRow, HarmRow, ProbeName, ProbeRow
 from kwhatif.simulation.parameters import Parameters
 
 Stopped = Literal["", "budget", "interrupted"]

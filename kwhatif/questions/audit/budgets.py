@@ -16,8 +16,8 @@ from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
-from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
-from kwhatif.simulation.owned import root_of
+from kwhatif.report.risks import AuditCause, HarmRow, ProbeName
+from kwhatif.simulation.view import root_of
 
 #: The most pods that are evicted: if all of these go, and nothing is required, nothing is protected.
 _MOST = 12

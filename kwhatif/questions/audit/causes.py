@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
 from kwhatif.questions.decisions.decide import verdicts_of
-from kwhatif.report.audit import AuditCause
+from kwhatif.report.risks import AuditCause
 from kwhatif.scheduler.framework.attempt import Attempt, Objections, filtered, held_back
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.evidence import (

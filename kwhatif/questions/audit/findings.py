@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.policy.aftermath import Brought
 from kwhatif.questions.audit.ranking import LEVELS, SOON, level_of, rank, ranked
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
-from kwhatif.report.audit import AuditFindingRow, AuditLevel, HarmRow, ProbeName, ShownByRow
+from kwhatif.report.risks import AuditFindingRow, AuditLevel, HarmRow, ProbeName, ShownByRow
 
 #: The number of what-ifs and harms of a finding that are named.
 _MOST_NAMES, _MOST_HARMS = 12, 20

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
-from kwhatif.report.audit import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName
+from kwhatif.report.risks import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName
 
 #: What happens, the worst first, and its level.
 ORDER: Mapping[AuditHarm, AuditLevel] = {

@@ -21,7 +21,7 @@ from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.player import Player
 from kwhatif.questions.story.simulate import Playing
-from kwhatif.report.audit import HarmRow, ProbeName
+from kwhatif.report.risks import HarmRow, ProbeName
 
 
 class AuditScenario(msgspec.Struct, frozen=True):

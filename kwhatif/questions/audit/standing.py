@@ -15,7 +15,7 @@ from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
-from kwhatif.report.audit import AuditCause, HarmRow, ProbeName
+from kwhatif.report.risks import AuditCause, HarmRow, ProbeName
 from kwhatif.scheduler.framework.attempt import objections_on
 from kwhatif.scheduler.framework.evidence import CordonedNode, UntoleratedTaint, taint_text
 from kwhatif.scheduler.framework.profile import profile_of

@@ -44,7 +44,7 @@ from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.autoscale import AutoscaleRow, ConsolidateRow
+from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Upsert

@@ -22,7 +22,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
-from kwhatif.report.autoscale import DrainedRow, LandedRow, MovedGroupRow
+from kwhatif.report.deciders import DrainedRow, LandedRow, MovedGroupRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

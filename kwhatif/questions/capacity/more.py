@@ -15,7 +15,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment, PodSource
+from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
@@ -44,14 +44,12 @@ def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> I
         elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
-                yield NewPod(stand_in(applied), refusal=wrong.message)
+                yield NewPod(stand_in(applied), refusal=wrong)
                 return
             api_server.put(default_object(workload), None)
         more = more_pods(workload, cluster)
     for group in more:
-        if isinstance(obj, Deployment):
-            new_pods.add_replica_set(obj, group.pod)
-        yield from new_pods.create_all(group)
+        yield from new_pods.create_all(group, obj)
 
 
 def _as_asked(pod: Pod) -> Pod:

@@ -19,9 +19,9 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.clusters import ClusterAnswerRow, ClusterChangeRow, CompareRow, Proof
+from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow, Proof
 from kwhatif.scheduler.release import Release, find_release
-from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 

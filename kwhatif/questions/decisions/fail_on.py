@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.kube.model.caveat import CODES
-from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.policy.schema import CAVEATS, did_you_mean
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditLevel
+from kwhatif.report.deciders import Landing
 from kwhatif.report.decision import Decision, Outcome, WorkloadRow
-from kwhatif.report.deschedule import Landing
 from kwhatif.report.queue import QueuedPodRow
-from kwhatif.report.threats import PREEMPTING, ThreatKind
+from kwhatif.report.risks import PREEMPTING, AuditLevel, ThreatKind
 
 
 def _stays_pending(decision: Decision) -> bool:

@@ -27,7 +27,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.questions.story.rows import story_of
 from kwhatif.report import Report
-from kwhatif.report.deschedule import (
+from kwhatif.report.deciders import (
     Course,
     DescheduleRow,
     EvictedRow,

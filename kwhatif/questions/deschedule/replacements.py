@@ -13,7 +13,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.story.played import Played, SettledCluster
-from kwhatif.report.deschedule import Landing, ReplacementCause, ReplacementRow
+from kwhatif.report.deciders import Landing, ReplacementCause, ReplacementRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.state import State
 

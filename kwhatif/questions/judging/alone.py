@@ -21,11 +21,12 @@ from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.kube.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.kube.model.workload import Deployment, PodSource
+from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
 from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.judging.planned import Planned
+from kwhatif.questions.judging.run import Played
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.report.decision import Decision
@@ -74,14 +75,12 @@ def largest(caveats: Sequence[OrderOfEquals]) -> Iterator[OrderOfEquals]:
 
 def _stuck(workload: Planned) -> Decision | None:
     """Its first pod that found no node."""
-    decisions = filter(None, workload.decisions.values())
-    return next((each for each in decisions if each.outcome == "Unschedulable"), None)
+    return next((each for each in workload.decided if each.outcome == "Unschedulable"), None)
 
 
 def _equals(workload: Planned, stuck: Decision) -> list[Decision]:
     """Its pods of the same priority that have a node."""
-    decisions = filter(None, workload.decisions.values())
-    return [each for each in decisions if each.outcome == "Placed" and each.priority == stuck.priority]
+    return [each for each in workload.decided if each.outcome == "Placed" and each.priority == stuck.priority]
 
 
 def _tried(stuck: Decision, without: Sequence[str], state: State, profiles: Mapping[str, Profile]) -> Attempt | None:
@@ -107,107 +106,120 @@ class _Group(NamedTuple):
     pods: list[tuple[NewPod, Applied | None]]
 
 
-class Alone:
-    """Judges each pod alone."""
+class AloneRun:
+    """Like `InstantRun`, but each pod comes to the same state, beside what is there: nothing is replaced or removed."""
 
     def __init__(
-        self,
-        profiles: Mapping[str, Profile],
-        new_pods: NewPods,
-        *,
-        described: int | None,
-        admission: bool,
+        self, profiles: Mapping[str, Profile], new_pods: NewPods, planner: Planner, described: int | None
     ) -> None:
         """Set up.
 
         Args:
             profiles: scheduler name -> profile.
             new_pods: where workloads are applied; pods are created in forks of it.
+            planner: of the same state.
             described: how many candidates for eviction a decision describes, best first; None: all.
-            admission: otherwise workloads are taken as the API server has stored them.
         """
-        self._profiles = profiles
-        self._new_pods = new_pods
-        self._described = described
-        self._admission = admission
+        self._profiles, self._new_pods, self._planner, self._described = profiles, new_pods, planner, described
         #: What the decisions leave out, and what had to be assumed of pods and claims.
-        self.caveats: dict[Caveat, None] = {}
-        self.assumed: dict[Caveat, None] = {}
+        self._caveats: dict[Caveat, None] = {}
+        self._assumed: dict[Caveat, None] = {}
+        self._decisions: list[Decision] = []
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
         #: By the key of a group, where its pods are, and those of the manifests.
         self._groups: dict[str, _Group] = {}
 
-    def judge(self, applied: Applied, planner: Planner) -> Iterator[Decision]:
-        """The decisions about the object's pods; of equal ones the first is judged, of a group all by `judge_groups`.
+    @property
+    def _state(self) -> State:
+        return self._new_pods.api_server.state
+
+    def add(self, applied: Applied) -> None:
+        """Decide about the object's pods; of equal ones about the first, and about a group of pods in `play`.
 
         Raises:
             TemplatePathError: a custom resource has no pod template where it should have one.
         """
-        update, state = self._apply(applied, planner), self._new_pods.api_server.state
+        update = self._apply(applied)
         if update.denied is not None:
-            yield refusal(applied, update.denied.message, state.cluster)
+            self._decisions.append(refusal(applied, update.denied, self._state.cluster))
             return
         workload, left_out, groups = applied.source.object, update.left_out, update.added.groups
+        is_stored = isinstance(applied.object, Pod) and applied.restarted
         for group in groups:
             if self._is_member(group.pod):
-                yield from self._join(applied, group)
+                self._join(applied, group)
                 continue
-            yield replace(self._decide_first(applied, group), source=applied.source, runs_on=applied.runs_on)
+            first = group if is_stored else self._with_free_name(group)
+            candidate, trial = self._new_pods.create_alone(first, applied.object, stored=is_stored)
+            self._assumed.update(dict.fromkeys(trial.caveats))
+            decision = self._decide(candidate, trial.api_server.state)
+            self._decisions.append(replace(decision, source=applied.source, runs_on=applied.runs_on))
             if len(group.names) > 1:
                 count = len(group.names) + (left_out if len(groups) == 1 else 0)
-                self.caveats[OneOfEqualPods(workload=workload, count=count)] = None
+                self._caveats[OneOfEqualPods(workload=workload, count=count)] = None
         if left_out:
             judged = len(update.added.pods)
-            self.caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
+            self._caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
 
-    def _apply(self, applied: Applied, planner: Planner) -> WorkloadUpdate:
-        """The pods that would be created in addition to existing ones; nothing is removed."""
-        obj, api_server = applied.object, self._new_pods.api_server
+    def add_pending(self, pod: Pod) -> None:
+        """Decide about a pending pod as if it were the next in the queue."""
+        if self._is_member(pod):
+            self._group(group_of(pod)).pods.append((NewPod(pod), None))
+        else:
+            self._decisions.append(self._decide(NewPod(pod), self._state))
+
+    def play(self) -> Played:
+        """What becomes of all of them."""
+        groups = self._place_groups()
+        return Played(
+            planned=(),
+            others=self._decisions,
+            earlier=[],
+            caveats=tuple(self._caveats),
+            assumed=tuple(self._assumed),
+            api_server=self._new_pods.api_server,
+            groups=groups,
+        )
+
+    def _apply(self, applied: Applied) -> WorkloadUpdate:
+        """The pods that would be created in addition to existing ones."""
+        obj, planner, cluster = applied.object, self._planner, self._state.cluster
         if isinstance(obj, CustomResource):
             return planner.pods_of_custom(obj)
-        cluster, workload = api_server.state.cluster, cast("PodSource", obj)
+        workload = cast("PodSource", obj)
         if isinstance(workload, Pod):
             return WorkloadUpdate("new", added=expand(unstarted(workload) if applied.restarted else workload, cluster))
         workload = planner.as_applied(workload, restarted=applied.restarted).object
-        refused = check_workload(workload, cluster) if self._admission else None
-        api_server.put(default_object(workload), None)
+        refused = check_workload(workload, cluster) if self._new_pods.admission else None
+        self._new_pods.api_server.put(default_object(workload), None)
         made, left_out = expand(capped(workload, planner.most), cluster), beyond(workload, planner.most)
-        for group in made.groups if isinstance(workload, Deployment) else ():
-            self._new_pods.add_replica_set(workload, group.pod)
         return WorkloadUpdate("new", added=made, left_out=left_out, denied=refused)
-
-    def _decide_first(self, applied: Applied, group: ReplicaGroup) -> Decision:
-        """The decision about the group's first pod, which leaves no trace."""
-        trial = self._new_pods.fork()
-        is_stored = isinstance(applied.object, Pod) and applied.restarted
-        candidate = trial.create(group if is_stored else self._with_free_name(group), stored=is_stored)
-        self.assumed.update(dict.fromkeys(trial.caveats))
-        if candidate.refusal:
-            return denied(candidate, trial.api_server.state.cluster)
-        return self._decide(candidate, trial.api_server.state)
 
     def _with_free_name(self, group: ReplicaGroup) -> ReplicaGroup:
         """With another name, where a pod before it has got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         names = group.names[:1]
         if group.pod.metadata.generate_name and not used.isdisjoint(names):
-            names = free_names(group.pod, 1, self._new_pods.api_server.state.cluster, used)
+            names = free_names(group.pod, 1, self._state.cluster, used)
         used.update(names)
         return replace(group, names=names)
 
-    def decide(self, pod: Pod) -> Decision | None:
-        """The decision about a pending pod as if it were the next in the queue; None: `judge_groups` makes it."""
-        if not self._is_member(pod):
-            return self._decide(NewPod(pod), self._new_pods.api_server.state)
-        self._group(group_of(pod)).pods.append((NewPod(pod), None))
-        return None
+    def _decide(self, candidate: NewPod, state: State) -> Decision:
+        if candidate.refusal:
+            return denied(candidate.pod, candidate.refusal, state.cluster)
+        profile = profile_of(candidate.pod, self._profiles)
+        if profile is None:
+            return ignored(candidate.pod)
+        decision, result = decide(profile, PodInfo(candidate.pod), state, described=self._described)
+        self._caveats.update(dict.fromkeys(caveats_of(result)))
+        return replace(decision, changes=candidate.changes)
 
     # --- groups --------------------------------------------------------------------------------------
 
     def _is_member(self, pod: Pod) -> bool:
         """Whether it is of a group that the scheduler places as a whole."""
-        cluster = self._new_pods.api_server.state.cluster
+        cluster = self._state.cluster
         return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
 
     def _group(self, key: str) -> _Group:
@@ -216,22 +228,21 @@ class Alone:
             found = self._groups[key] = _Group(self._new_pods.fork(), [])
         return found
 
-    def _join(self, applied: Applied, group: ReplicaGroup) -> Iterator[Decision]:
-        """All pods are created beside the others of their group; yields those that are refused."""
+    def _join(self, applied: Applied, group: ReplicaGroup) -> None:
+        """All pods are created beside the others of their group; those that are refused are decided."""
         trial, pods = self._group(group_of(group.pod))
         is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
-        for candidate in trial.create_all(group, stored=is_stored):
+        for candidate in trial.create_all(group, applied.object, stored=is_stored):
             if candidate.refusal:
-                refused = denied(candidate, trial.api_server.state.cluster)
-                yield replace(refused, source=applied.source)
+                refused = denied(candidate.pod, candidate.refusal, trial.api_server.state.cluster)
+                self._decisions.append(replace(refused, source=applied.source))
             else:
                 trial.api_server.state.apply(Upsert(candidate.pod))
                 pods.append((candidate, applied))
-        self.assumed.update(dict.fromkeys(trial.caveats))
+        self._assumed.update(dict.fromkeys(trial.caveats))
 
-    def judge_groups(self) -> tuple[list[Decision], PodGroupsRow | None]:
-        """The decisions about pods of groups, each group as if it were the only one; and about the groups."""
-        decisions: list[Decision] = []
+    def _place_groups(self) -> PodGroupsRow | None:
+        """Decide about pods of groups, each group as if it were the only one; what becomes of the groups."""
         rows = PodGroupsRow()
         for _, (trial, pods) in sorted(self._groups.items()):
             state = trial.api_server.state
@@ -242,17 +253,8 @@ class Alone:
                 decision = turns.decide(info) or ignored(candidate.pod)
                 decided.append((info, decision))
                 source = None if applied is None else applied.source
-                decisions.append(replace(decision, changes=candidate.changes, source=source))
+                self._decisions.append(replace(decision, changes=candidate.changes, source=source))
             found = turns.rows(decided)
             if found is not None:
                 rows = PodGroupsRow((*rows.groups, *found.groups), (*rows.pods, *found.pods))
-        return decisions, rows if rows.groups else None
-
-    def _decide(self, candidate: NewPod, state: State) -> Decision:
-        pod = PodInfo(candidate.pod)
-        profile = profile_of(pod.pod, self._profiles)
-        if profile is None:
-            return ignored(pod.pod)
-        decision, result = decide(profile, pod, state, described=self._described)
-        self.caveats.update(dict.fromkeys(caveats_of(result)))
-        return replace(decision, changes=candidate.changes)
+        return rows if rows.groups else None

@@ -15,13 +15,13 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import already_exists
+from kwhatif.admission.outcome import Denied, already_exists
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, OrderOfEquals, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
@@ -29,7 +29,7 @@ from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
 from kwhatif.questions.groups.gates import is_about_groups, with_groups
-from kwhatif.questions.judging.alone import Alone, fits_later, largest, rivals
+from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
 from kwhatif.questions.judging.planned import PendingPods, Planned
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.judging.run import InstantRun, Played
@@ -40,10 +40,9 @@ from kwhatif.questions.manifests.new_pods import NewPods, Planner
 from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session, without_modelled
-from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.decision import JudgedWorkload, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.policy import JudgedWorkload
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
@@ -105,8 +104,8 @@ def mode_of(planned: Sequence[Planned], cluster: Cluster) -> Mode:
     return "settled" if any(each.plan.rolls for each in planned) or is_about_groups(cluster) else "instant"
 
 
-#: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
-_Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
+#: About objects of the manifests; and all that was found.
+_Found = tuple[list[JudgedWorkload], Played]
 
 
 def judge(session: Session, question: Question) -> Answer:
@@ -157,9 +156,7 @@ class _Judging:
         self._growth: ApiServer | None = None
         refused = apply_groups(self._state, question.applied)
         #: PodGroups that the API server does not take.
-        self._refused = [
-            _refused(applied, applied.object, denied.message, self._cluster) for applied, denied in refused
-        ]
+        self._refused = [_refused(applied, denied, self._cluster) for applied, denied in refused]
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._state, question.rollout, question.template_paths)
@@ -170,7 +167,8 @@ class _Judging:
     def answer(self) -> Answer:
         question = self._question
         is_alone = question.alone or not question.admission
-        judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
+        judged, played = self._alone() if is_alone else self._in_order()
+        others = played.others
         self._caveats.update(dict.fromkeys(self._new_pods.caveats))
         self._caveats.update(self._assumed)
         if question.pending is None and not (judged or others or self._problems):
@@ -187,7 +185,7 @@ class _Judging:
             alone=is_alone,
             judged=judged,
             others=others,
-            earlier=earlier,
+            earlier=played.earlier,
             reacted=self._reacted,
             caveats=self._caveats,
             problems=self._problems,
@@ -197,34 +195,24 @@ class _Judging:
             growth=self._growth,
         )
 
-    # --- each alone ----------------------------------------------------------------------------------
-
-    def _each_alone(self) -> _Found:
+    def _alone(self) -> _Found:
+        """Each pod as if it were the only one."""
         self._note_more()
-        question = self._question
-        alone = Alone(
-            self._session.profiles,
-            self._new_pods,
-            described=question.described,
-            admission=question.admission,
-        )
-        decisions = [
-            *(decision for refused in self._refused for decision in refused.decisions.values() if decision is not None),
-            *(
-                refusal(applied, denied.message, self._cluster)
-                for applied, denied in self._new_pods.apply_claims(question.applied)
-            ),
-        ]
-        for applied in question.applied:
+        run = AloneRun(self._session.profiles, self._new_pods, self._planner, self._question.described)
+        refused = [*self._refused, *self._refused_claims()]
+        for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    decisions.extend(alone.judge(applied, self._planner))
-        decisions += filter(None, [alone.decide(info.pod) for info in self._asked_pending()])
-        of_groups, self._groups = alone.judge_groups()
-        decisions += of_groups
-        self._caveats.update(alone.caveats)
-        self._assumed = alone.assumed
-        return [], decisions, []
+                    run.add(applied)
+        for info in self._asked_pending():
+            run.add_pending(info.pod)
+        played = run.play()
+        others = [*(each for row in refused for each in row.decided), *played.others]
+        return self._noted(played), replace(played, others=others)
+
+    def _refused_claims(self) -> list[Planned]:
+        claims = self._new_pods.apply_claims(self._question.applied)
+        return [_refused(applied, denied, self._cluster) for applied, denied in claims]
 
     @contextmanager
     def _noting_problems(self, applied: Applied) -> Iterator[None]:
@@ -235,10 +223,8 @@ class _Judging:
 
     # --- in order ------------------------------------------------------------------------------------
 
-    def _one_after_another(self) -> _Found:
-        claims = self._new_pods.apply_claims(self._question.applied)
-        planned = [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
-        planned += self._refused
+    def _in_order(self) -> _Found:
+        planned = [*self._refused_claims(), *self._refused]
         before = self._state.fork()
         for applied in self._question.applied:
             if applied.is_workload:
@@ -253,16 +239,12 @@ class _Judging:
         judged = self._noted(played)
         if played.evicting >= _BURST and question.reacts and question.goes_on:
             self._reacted = self._once_all_react(again, before, played.evicting)
-        return judged, played.others, played.earlier
+        return judged, played
 
     def _is_retried(self, played: Played) -> bool:
         """Whether a pod that has found no node may find one later: a new one, or as others have theirs."""
-        decisions = (
-            *(each for row in played.planned for each in row.decisions.values()),
-            *played.others,
-            *played.earlier,
-        )
-        is_stuck = any(each is not None and each.outcome == "Unschedulable" for each in decisions)
+        decisions = (*(each for row in played.planned for each in row.decided), *played.others, *played.earlier)
+        is_stuck = any(each.outcome == "Unschedulable" for each in decisions)
         grows = is_stuck and self._session.scaling is not None
         return grows or fits_later(played.planned, played.api_server.state, self._session.profiles)
 
@@ -325,12 +307,12 @@ class _Judging:
 
     def _planned(self, applied: Applied) -> Planned:
         if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
-            return _refused(applied, applied.object, already_exists(applied.object).message, self._cluster)
+            return _refused(applied, already_exists(applied.object), self._cluster)
         update = self._planner.plan(applied)
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, applied.object, update.denied.message, self._cluster)
+            return _refused(applied, update.denied, self._cluster)
         return Planned(applied, applied.object, update, update.removed)
 
     def _asleep(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
@@ -349,7 +331,7 @@ class _Judging:
         return [info for info in pending if choice.matches(info.pod)]
 
     def _judged(self, workload: Planned) -> JudgedWorkload:
-        decisions = list(filter(None, workload.decisions.values()))
+        decisions = workload.decided
         source, removed = workload.applied.source, len(workload.removed)
         room = room_for_pods(self._session.profiles, self._cluster) if workload.plan.left_out else None
         row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.plan.left_out, room)
@@ -369,9 +351,9 @@ def _explain_all(describe: Describe, result: ScheduleResult, explained: Collecti
     return None if result.outcome in explained else describe
 
 
-def _refused(applied: Applied, obj: KubernetesObject, message: str, cluster: Cluster) -> Planned:
-    decision = refusal(applied, message, cluster)
-    return Planned(applied, obj, decisions={decision.pod: decision}, is_refused=True)
+def _refused(applied: Applied, denied: Denied, cluster: Cluster) -> Planned:
+    decision = refusal(applied, denied, cluster)
+    return Planned(applied, applied.object, decisions={decision.pod: decision}, is_refused=True)
 
 
 def _where(source: SourceRow) -> str:

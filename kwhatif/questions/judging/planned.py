@@ -51,6 +51,11 @@ class Planned(msgspec.Struct):
     changes: dict[str, tuple[ChangeRow, ...]] = {}
 
     @property
+    def decided(self) -> list[Decision]:
+        """The decisions that are made."""
+        return [each for each in self.decisions.values() if each is not None]
+
+    @property
     def update(self) -> UpdateKind:
         """What becomes of it."""
         return self.plan.kind

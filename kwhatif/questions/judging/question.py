@@ -18,10 +18,9 @@ from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.stand_ins import stand_in_rows
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, JudgedWorkload
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.policy import JudgedWorkload
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Upsert

@@ -28,8 +28,8 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import WAITING, InstantEngine
-from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.reactions import Reactions
+from kwhatif.simulation.view import root_of
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout

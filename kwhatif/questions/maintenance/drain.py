@@ -30,8 +30,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster, harm_of
 from kwhatif.questions.story.rows import command_row, story_of
 from kwhatif.report import Report
-from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WaveRow, WorstRow
-from kwhatif.report.story import CommandRow, Story
+from kwhatif.report.story import BlockedCause, BlockedRow, CommandRow, Story, VerdictRow, WaveRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

@@ -21,8 +21,7 @@ from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.rows import story_of
 from kwhatif.questions.story.simulate import Playing
 from kwhatif.report import Report
-from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WorstRow
-from kwhatif.report.story import Story
+from kwhatif.report.story import BlockedCause, BlockedRow, Story, VerdictRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.parameters import Parameters
 

@@ -18,7 +18,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.workload import SCALABLE, Scalable
-from kwhatif.report.maintenance import BlockedRow
+from kwhatif.report.story import BlockedRow
 from kwhatif.simulation.engine import Engine
 
 

@@ -85,7 +85,8 @@ class MadeByControllers:
         if self._engine.reactions.refusals and api_server.history.gone and not isinstance(obj, Pod):
             self._refused = ""
             self._engine.retry()
-        last = [each.message for each in self._engine.reactions.refusals.values() if each.actor.endswith(key_of(obj))]
+        refusals = self._engine.reactions.refusals.values()
+        last = [each.denied.message for each in refusals if each.actor.endswith(key_of(obj))]
         return self._made, self._refused or next(iter(last), "")
 
     @property

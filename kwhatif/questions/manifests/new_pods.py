@@ -11,16 +11,15 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaAdmission
-from kwhatif.controllers.catalog import BINDING_CLAIMS, FOR_CLAIMS
+from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
-from kwhatif.controllers.volume_binder import caveat_of
 from kwhatif.kube.model.admission_hooks import KnownInjection
 from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
-from kwhatif.kube.model.cluster import ObjectRef, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
@@ -199,7 +198,7 @@ class NewPod(NamedTuple):
 
     pod: Pod
     changes: tuple[ChangeRow, ...] = ()
-    refusal: str = ""
+    refusal: Denied | None = None
 
 
 class NewPods:
@@ -208,7 +207,7 @@ class NewPods:
     def __init__(self, api_server: ApiServer, *, admission: bool = True) -> None:
         """`admission`: otherwise pods are taken as the API server has stored them, and so are claims."""
         self.api_server = api_server
-        self._admission = admission
+        self.admission = admission
         self._reactions = Reactions(api_server, FOR_CLAIMS if admission else BINDING_CLAIMS)
         #: How admission has changed the last pod.
         self._changes: tuple[ChangeRow, ...] = ()
@@ -217,7 +216,7 @@ class NewPods:
 
     def fork(self) -> NewPods:
         """The same in a fork of the simulation, for pods that leave no trace here."""
-        return NewPods(self.api_server.fork(), admission=self._admission)
+        return NewPods(self.api_server.fork(), admission=self.admission)
 
     @property
     def caveats(self) -> Iterator[Caveat]:
@@ -236,7 +235,30 @@ class NewPods:
             if denied is not None:
                 yield each, denied
 
-    def add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
+    def create_all(
+        self, group: ReplicaGroup, workload: KubernetesObject | None = None, *, stored: bool = False
+    ) -> Iterator[NewPod]:
+        """Create the pods of the group, one at a time, each in the place of a pod of its name.
+
+        Args:
+            group: the pods, and the claims that their controller creates for them.
+            workload: what they are made of; None: a DaemonSet, or it does not matter.
+            stored: whether the API server has admitted them before.
+        """
+        if isinstance(workload, Deployment):
+            self._add_replica_set(workload, group.pod)
+        refusal = self._create_claims(group.claims)
+        for pod in group.pods():
+            yield NewPod(pod, refusal=refusal) if refusal else self._create(pod, stored=stored)
+
+    def create_alone(
+        self, group: ReplicaGroup, workload: KubernetesObject, *, stored: bool = False
+    ) -> tuple[NewPod, NewPods]:
+        """The first pod of the group, created in a fork, which comes with it; see `create_all`."""
+        trial = self.fork()
+        return next(trial.create_all(replace(group, names=group.names[:1]), workload, stored=stored)), trial
+
+    def _add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
         owner, cluster = controller_of(pod.metadata), self.api_server.state.cluster
         if owner is None or cluster.get(ReplicaSet, f"{pod.metadata.namespace}/{owner.name}") is not None:
@@ -245,31 +267,18 @@ class NewPods:
         made = replica_set_of(deployment, template, reference_to(deployment, cluster), owner.name, hash_)
         self.api_server.complete(replace(default_object(made), metadata=replace(made.metadata, uid=owner.uid)))
 
-    def create_all(self, group: ReplicaGroup, *, stored: bool = False) -> Iterator[NewPod]:
-        """Create the pods of the group, one at a time; see `create`."""
-        refusal = self._create_claims(group.claims)
-        for pod in group.pods():
-            yield NewPod(pod, refusal=refusal) if refusal else self._create(pod, stored=stored)
-
-    def create(self, group: ReplicaGroup, *, stored: bool = False) -> NewPod:
-        """Create the first pod of the group, with the claims that its controller creates for it.
-
-        It takes the place of a pod of its name. `stored`: the API server has admitted it before.
-        """
-        return next(self.create_all(replace(group, names=group.names[:1]), stored=stored))
-
     def _create(self, pod: Pod, *, stored: bool) -> NewPod:
         api_server, key = self.api_server, key_of(pod)
         cluster = api_server.state.cluster
         if cluster.get(Pod, key) is not None:
             api_server.write(Remove(Pod, key), USER, None)
-        stored = stored or not self._admission
+        stored = stored or not self.admission
         if not stored and not owns_claims(pod, cluster):
             pod = with_made_up_uid(pod)
         self._changes = ()
         made = api_server.created(pod, stored=stored)
         if isinstance(made, Denied):
-            return NewPod(pod, refusal=made.message)
+            return NewPod(pod, refusal=made)
         if is_reference() or made.spec.resource_claims or any(volume.ephemeral for volume in made.spec.volumes):
             made = self._with_claims(made)
         return NewPod(made, self._changes)
@@ -282,16 +291,16 @@ class NewPods:
         self.api_server.withdraw(made)
         return made
 
-    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> str:
+    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Denied | None:
         """Create the claims; returns the first refusal, if there is one."""
         denied = list(map(self.create_claim, claims))
-        return next((each.message for each in denied if each is not None), "")
+        return next(filter(None, denied), None)
 
     def create_claim(self, claim: PersistentVolumeClaim) -> Denied | None:
         """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""
         if not claim.metadata.uid:
             claim = with_made_up_uid(claim)
-        denied = self.api_server.write(Create(claim, stored=not self._admission), USER, None)
+        denied = self.api_server.write(Create(claim, stored=not self.admission), USER, None)
         self._reactions.react()
         return denied
 

@@ -13,7 +13,7 @@ from kwhatif.autoscaler.contract import NodeAutoscaler
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, NodeStartupAssumed
-from kwhatif.report.autoscale import AutoscaleRow
+from kwhatif.report.deciders import AutoscaleRow
 from kwhatif.scheduler.framework.profile import Profile
 
 

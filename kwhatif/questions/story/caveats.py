@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.disruption import pods_selected_by
-from kwhatif.controllers.revisions import has_missed
+from kwhatif.controllers.pods import has_missed
 from kwhatif.controllers.taint_eviction import ready_status, says_for_how_long
 from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
@@ -39,8 +39,7 @@ from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.stand_ins import played_as
 from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.deadlines import NEAR
-from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.engine import NEAR, Engine
 from kwhatif.workloads.autoscaling import target_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished

@@ -21,12 +21,11 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.rows import Asked
-from kwhatif.report.maintenance import BlockedRow, VerdictRow, WorstRow
+from kwhatif.report.story import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine, is_always_awaited
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.many import EVICTING

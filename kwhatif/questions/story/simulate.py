@@ -35,9 +35,8 @@ from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, FactRow, RunsRow, Story, What
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.state.change import Change, Delete, Upsert
 
 

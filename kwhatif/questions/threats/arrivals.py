@@ -30,7 +30,7 @@ from kwhatif.questions.manifests.applied import Applied, restarted_workloads
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
-from kwhatif.report.threats import ThreatRow
+from kwhatif.report.risks import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.preemption.candidate import Preemption

@@ -20,7 +20,7 @@ from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.played import Played
 from kwhatif.questions.story.player import Player
 from kwhatif.questions.threats.arrivals import workload_name
-from kwhatif.report.threats import PressureRow, ThreatRow
+from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -38,7 +38,7 @@ from kwhatif.questions.threats.nodes import (
     under_pressure,
 )
 from kwhatif.report import Report
-from kwhatif.report.threats import (
+from kwhatif.report.risks import (
     PREEMPTING,
     HarmlessRow,
     ProtectionRow,
@@ -274,7 +274,7 @@ def _shield(session: Session, subject: Subject, threats: Sequence[ThreatRow]) ->
     """
     real = [each for each in threats if each.kind in ("pending", "template")]
     own = [
-        each for each in threats if each.kind == "class" and each.by.partition(" ")[2] not in SYSTEM_PRIORITY_CLASSES
+        each for each in threats if each.kind == "class" and ObjectRef.parse(each.by).key not in SYSTEM_PRIORITY_CLASSES
     ]
     needed = [each.priority for each in real or own if each.priority is not None]
     if not needed:

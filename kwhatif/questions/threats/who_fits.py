@@ -18,7 +18,7 @@ from kwhatif.questions.rows import requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.threats.arrivals import NextPod, next_pods, victims_of
 from kwhatif.report import Report
-from kwhatif.report.threats import TakerRow, WhoFitsRow
+from kwhatif.report.risks import TakerRow, WhoFitsRow
 from kwhatif.scheduler.batch import result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import profile_of
@@ -76,7 +76,7 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
             continue
         info = PodInfo(pod)
         if found.candidate.refusal:
-            yield _taker(found.name, info, pending=False, message=found.candidate.refusal)
+            yield _taker(found.name, info, pending=False, message=found.candidate.refusal.message)
         else:
             yield _row(found.name, attempt(profile, info, found.state), node, pending=False)
 

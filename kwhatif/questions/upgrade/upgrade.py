@@ -18,7 +18,6 @@ from kwhatif.kube.matching.pod_choice import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.judging.judge import judge
@@ -30,7 +29,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
+from kwhatif.report.differences import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
@@ -295,19 +294,15 @@ class _Upgrade:
         state.apply(*map(Delete.of, (*update.removed, *restarted.others)))
         obj = restarted.applied.object
         for group in update.added.groups:
-            if isinstance(obj, Deployment):
-                new_pods.add_replica_set(obj, group.pod)
-            trial = new_pods.fork()
-            candidate = trial.create(group, stored=isinstance(obj, Pod))
+            candidate, trial = new_pods.create_alone(group, obj, stored=isinstance(obj, Pod))
             self._caveats |= dict.fromkeys(trial.caveats)
-            profile = profile_of(candidate.pod, session.profiles)
-            yield candidate, profile, trial.api_server.state
+            yield candidate, profile_of(candidate.pod, session.profiles), trial.api_server.state
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):
-            pod = candidate.pod
-            if candidate.refusal:  # the API server's word, whatever the scheduler's release
-                yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            pod, refused = candidate.pod, candidate.refusal
+            if refused is not None:  # the API server's word, whatever the scheduler's release
+                yield Tried(decision_about(pod, "Denied", message=refused.message, refusal=refused.cause))
             elif profile is None:
                 yield Tried(decision_about(pod, "Ignored"))
             else:

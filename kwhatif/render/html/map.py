@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from kwhatif.render.html.data import data_of
-from kwhatif.render.html.looks import LOOKS, Kind, Look, Mark, View
-from kwhatif.render.html.told import Told
+from kwhatif.render.html.data import LOOKS, Kind, Look, Mark, Told, View, data_of
 from kwhatif.render.html.views import views
 from kwhatif.report import Report
-from kwhatif.report.picture import Picture, PictureNode
+from kwhatif.report.inputs import Picture, PictureNode
 from kwhatif.words.amounts import amount, some
 
 #: From this number of nodes on, they are cells; the script makes cards of the nodes that are searched.

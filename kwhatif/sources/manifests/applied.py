@@ -14,8 +14,8 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.originals import Originals
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.stand_ins import own_name
+from kwhatif.report.decision import ANNOTATION
 from kwhatif.report.inputs import ProblemRow, SourceRow
-from kwhatif.report.policy import ANNOTATION
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.decoding.workload_kinds import KnownKinds

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.controllers import claims, garbage, volume_binder
+from kwhatif.controllers import claims, garbage
 from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec, PodStatus
@@ -33,7 +33,7 @@ from kwhatif.kube.model.storage import (
 from tests.builders import node
 from tests.fake_world import World
 
-CONTROLLERS = (*garbage.CONTROLLERS, *claims.CONTROLLERS, *volume_binder.CONTROLLERS)
+CONTROLLERS = (*garbage.CONTROLLERS, *claims.FOR_CLAIMS)
 SCRATCH = Volume(name="scratch", ephemeral=EphemeralVolumeSource(volume_claim_template=ClaimTemplate()))
 GPU = PodResourceClaim(name="gpu", resource_claim_template_name="gpu")
 TEMPLATE = ResourceClaimTemplate(metadata=ObjectMeta(name="gpu", namespace="shop"))

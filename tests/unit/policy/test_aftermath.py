@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.policy.judge import judge
-from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.decision import FindingRow, PolicyRow
 from kwhatif.report.story import CycleRow, PendingRow, RefusedRow, Story, StoryBudgetRow
 from tests.unit.policy.test_rules import LABELS, TODAY, placed, policy, workload
 

@@ -14,7 +14,7 @@ from kwhatif.kube.model.caveat.reading import NoBudgets, NoImages, StaleSnapshot
 from kwhatif.kube.model.caveat.scheduling import Sampling
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
 from kwhatif.policy.judge import KnownNames, judge
-from kwhatif.report.policy import FindingRow
+from kwhatif.report.decision import FindingRow
 from tests.unit.policy.test_rules import LABELS, TODAY, evicts, placed, policy, victim, workload
 
 BUDGETS = NoBudgets(kinds=("PodDisruptionBudget",))

@@ -11,8 +11,7 @@ import yaml
 
 from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.build import build_rulebook
-from kwhatif.policy.names import KINDS
-from kwhatif.policy.schema import Policy
+from kwhatif.policy.schema import KINDS, Policy
 
 TEXT = (Path(__file__).parents[3] / "docs" / "policy.md").read_text()
 

@@ -12,9 +12,17 @@ from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.caveat.scheduling import OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
-from kwhatif.report.decision import CandidateRow, Decision, PreemptionRow, VictimRow, WorkloadRow
+from kwhatif.report.decision import (
+    CandidateRow,
+    Decision,
+    FindingRow,
+    JudgedWorkload,
+    PolicyRow,
+    PreemptionRow,
+    VictimRow,
+    WorkloadRow,
+)
 from kwhatif.report.inputs import SourceRow
-from kwhatif.report.policy import FindingRow, JudgedWorkload, PolicyRow
 
 TODAY = date(2026, 6, 1)
 LABELS = {"n1": {"pool": "general"}, "gpu1": {"pool": "gpu"}}

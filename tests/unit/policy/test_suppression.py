@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.report.policy import FindingRow
+from kwhatif.report.decision import FindingRow
 from tests.unit.policy.test_rules import STUCK, TODAY, evicts, policy, verdict, victim, workload
 
 EVICTS = evicts(victim("batch/etl"))

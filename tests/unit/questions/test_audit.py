@@ -37,7 +37,7 @@ from kwhatif.render.audit import fix_words
 from kwhatif.render.formats import FORMATS
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
+from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input
@@ -129,6 +129,26 @@ def test_what_is_planted_is_among_the_first_three(name: str) -> None:
     _, row = audited(name)
     found = [(each.harm, each.cause, each.worst.subject) for each in row.findings[:3]]
     assert [planted for planted in PLANTED[name] if planted not in found] == []
+
+
+LIMITS = """---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: limits, namespace: shop}
+spec: {limits: [{type: Pod, min: {ephemeral-storage: 1Gi}}]}
+"""
+RESTRICTED = "labels: {pod-security.kubernetes.io/enforce: restricted}"
+
+
+def test_what_refuses_a_pod_is_named() -> None:
+    """Also where the API server's message lacks the word limit: `minimum … usage per Pod is …`."""
+    clean = (FOLDER / "clean.yaml").read_text()
+    for dump, cause in (
+        (clean + LIMITS, "limits"),
+        (clean.replace("labels: {team: storefront}", RESTRICTED), "pod-security"),
+    ):
+        row = _row(kwhatif.audit(kwhatif.load(kwhatif.text(dump)), jobs=1, fixes=0))
+        assert {each.cause for each in row.findings if each.harm == "pods-refused"} == {cause}
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import kwhatif
 from kwhatif.questions.comparing.compare import Causes
-from kwhatif.report.clusters import CompareRow
+from kwhatif.report.differences import CompareRow
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "compare"
 

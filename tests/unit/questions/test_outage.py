@@ -17,8 +17,7 @@ from kwhatif.questions.maintenance.outage import Lost, outage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.render.worded import worded_story
-from kwhatif.report.maintenance import BlockedRow
-from kwhatif.report.story import Story
+from kwhatif.report.story import BlockedRow, Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
 from tests.unit.questions.test_drain import QUICK, READY, bare, web
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.report.resize import ResizeRow
+from kwhatif.report.deciders import ResizeRow
 from tests.unit.questions.test_threats import CLASSES, node, pod
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.report.resize import ResizeRow, UpdaterRow
+from kwhatif.report.deciders import ResizeRow, UpdaterRow
 from tests.unit.questions.test_injections import Json, container, node, owner, pod, replica_set, template, workload
 
 NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

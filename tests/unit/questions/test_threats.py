@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.report.threats import ThreatsRow, WhoFitsRow
+from kwhatif.report.risks import ThreatsRow, WhoFitsRow
 
 CLASSES = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}

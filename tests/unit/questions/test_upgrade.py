@@ -11,7 +11,7 @@ import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.report import Report
-from kwhatif.report.upgrade import LandingRow, UpgradedRow
+from kwhatif.report.differences import LandingRow, UpgradedRow
 from kwhatif.scheduler.framework.reference import use_reference
 
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"

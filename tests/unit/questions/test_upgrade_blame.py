@@ -8,7 +8,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
-from kwhatif.report.upgrade import UpgradeRow
+from kwhatif.report.differences import UpgradeRow
 from tests.unit.questions.test_upgrade import LOAD, NODES, pod
 
 API = "resource.k8s.io/v1"

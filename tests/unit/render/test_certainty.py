@@ -13,9 +13,9 @@ from kwhatif.kube.model.caveat import CODES, reading, scheduling
 from kwhatif.render.blocks import PROVEN, Sure
 from kwhatif.render.certainty import EXACT, SEVERAL, of_decision, of_finding, of_report, of_story
 from kwhatif.report import Report
-from kwhatif.report.audit import AuditFindingRow, HarmRow
+from kwhatif.report.deciders import DescheduleRow, EvictedRow, ReplacementRow
 from kwhatif.report.decision import Decision, PreemptionRow
-from kwhatif.report.deschedule import DescheduleRow, EvictedRow, ReplacementRow
+from kwhatif.report.risks import AuditFindingRow, HarmRow
 from kwhatif.report.story import FactRow, RunsRow, Story
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo"

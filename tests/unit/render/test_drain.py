@@ -9,11 +9,10 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.scenarios import scenarios
+from kwhatif.render.maintenance import scenarios
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
-from kwhatif.report.maintenance import VerdictRow
-from kwhatif.report.story import ScenarioRow
+from kwhatif.report.story import ScenarioRow, VerdictRow
 
 
 def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> ScenarioRow:

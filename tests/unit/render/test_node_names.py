@@ -12,8 +12,7 @@ from kwhatif.render.answer import answer, suited
 from kwhatif.render.detail import Detail, NodeNames
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
-from kwhatif.report.maintenance import BlockedRow, VerdictRow
-from kwhatif.report.story import CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow
+from kwhatif.report.story import BlockedRow, CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow, VerdictRow
 
 CLOUD = ".eu-central-1.compute.internal"
 

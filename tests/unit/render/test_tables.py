@@ -18,14 +18,15 @@ from kwhatif.report.decision import (
     CandidateRow,
     Decision,
     FeasibleRow,
+    FindingRow,
     ObjectionRow,
+    PolicyRow,
     PreemptionRow,
     RejectedRow,
     VictimRow,
     WorkloadRow,
 )
 from kwhatif.report.inputs import SnapshotInfo, SourceRow
-from kwhatif.report.policy import FindingRow, PolicyRow
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 
 CLOUD = ".eu-central-1.compute.internal"

@@ -16,9 +16,8 @@ import xmlschema
 from kwhatif.render.formats import FORMATS
 from kwhatif.render.gate import short_paths
 from kwhatif.report import Report
-from kwhatif.report.decision import WorkloadRow
+from kwhatif.report.decision import FindingRow, PolicyRow, WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
-from kwhatif.report.policy import FindingRow, PolicyRow
 
 SCHEMAS = Path(__file__).parents[3] / "fixtures" / "schemas"
 

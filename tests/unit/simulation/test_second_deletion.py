@@ -8,8 +8,8 @@ from kwhatif.controllers.contract import DeletePod
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.parameters import Chance
 from kwhatif.state.state import State
 from tests.builders import cluster, node, pod
 

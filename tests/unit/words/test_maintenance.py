@@ -7,8 +7,8 @@ from typing import Literal, get_args
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.report.maintenance import BlockedCause, BlockedRow, Harm, VerdictRow, WorstRow
-from kwhatif.words.maintenance import why_blocked, why_harmful
+from kwhatif.report.story import BlockedCause, BlockedRow, Harm, VerdictRow, WorstRow
+from kwhatif.words.harm import why_blocked, why_harmful
 
 
 def verdict(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.controllers.volume_binder import binding_of
+from kwhatif.controllers.claims import binding_of
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim

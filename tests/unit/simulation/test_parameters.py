@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.parameters import Chance
 
 NAMES = [f"n{number}" for number in range(5)]
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta
-from kwhatif.simulation.owned import Owned
+from kwhatif.simulation.view import Owned
 from tests.builders import cluster
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.questions.audit.findings import findings_of
-from kwhatif.report.audit import HarmRow
-from kwhatif.words.audit import finding_message
+from kwhatif.report.risks import HarmRow
+from kwhatif.words.harm import finding_message
 
 WEB, API = "Deployment shop/web", "Deployment shop/api"
 
