@@ -15,8 +15,8 @@ from kwhatif.admission.outcome import Denied, LimitRangeViolated, forbidden
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem
 from kwhatif.kube.model.quantity import MAX_INT64, Quantity, amounts, milli_value, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim

@@ -42,16 +42,22 @@ from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
+from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.matching.tolerations import NO_EXECUTE
-from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
-from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass, RuntimeClassScheduling
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import (
+    InjectedContainers,
+    Injection,
+    KnownInjection,
+    LimitRange,
+    PriorityClass,
+    RuntimeClass,
+    RuntimeClassScheduling,
+)
 from kwhatif.kube.model.storage import Volume
 from kwhatif.kube.model.workload import CronJob, Job, Namespace, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference

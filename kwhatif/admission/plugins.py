@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound, forbidden
-from kwhatif.kube.matching.tolerations import NO_EXECUTE
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import Namespace
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.gates import Gates
 from kwhatif.kube.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource, limited, requested
-from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.quantity import QuantityText, amounts
 from kwhatif.kube.model.storage import RBD, PersistentVolumeClaimSpec, Volume
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER

@@ -25,9 +25,9 @@ from kwhatif.kube.matching.requests import (
     to_resources,
 )
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 
 RESIZABLE = (CPU, MEMORY)
 #: The first release whose API server checks the node's allocatable; before, only the kubelet reported Infeasible.

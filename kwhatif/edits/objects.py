@@ -34,7 +34,7 @@ from kwhatif.edits.edit import (
     Wrong,
 )
 from kwhatif.edits.selection import Lookup
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, ObjectRef, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta

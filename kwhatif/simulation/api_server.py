@@ -18,14 +18,12 @@ from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_ex
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import (

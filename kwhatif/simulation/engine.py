@@ -13,10 +13,10 @@ from copy import copy
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.errors import OutOfTime
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.api_server import ApiServer

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import earliest
 from kwhatif.controllers.node_lifecycle import silent_before
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.api_server import ApiServer, held
 from kwhatif.simulation.attachments import Attachments
 from kwhatif.simulation.clock import Agenda

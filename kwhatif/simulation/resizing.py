@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.resize import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, no_execute_taints, tolerated
 from kwhatif.kube.matching.requests import (
     MEMORY,
     is_extended_resource,
@@ -22,9 +22,7 @@ from kwhatif.kube.matching.requests import (
     resource_nanos,
     to_resources,
 )
-from kwhatif.kube.matching.tolerations import no_execute_taints, tolerated
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.pod import (
     RESIZE_IN_PROGRESS,
     RESIZE_PENDING,
@@ -35,6 +33,7 @@ from kwhatif.kube.model.pod import (
     is_terminal,
     pod_condition,
 )
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.plugins.node_affinity import REASON_POD

@@ -8,8 +8,7 @@ from typing import Any
 
 from kwhatif.admission.outcome import Denied, InvalidObject, kind_of
 from kwhatif.kube.matching import field_errors
-from kwhatif.kube.matching.field_errors import Issue
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.field_errors import Issue, label_key_errors, label_value_errors
 from kwhatif.kube.model.cluster import KubernetesObject
 
 POSITIVE = "must be greater than zero"

@@ -20,15 +20,16 @@ from kwhatif.admission.validation.selectors import (
     validate_selector,
     with_label_keys,
 )
-from kwhatif.kube.matching.label_syntax import (
+from kwhatif.kube.matching.field_errors import (
     dns_label_errors,
     dns_subdomain_errors,
     label_key_errors,
     label_value_errors,
 )
-from kwhatif.kube.matching.node_affinity import NAME_FIELD
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.matching.nodes import NAME_FIELD, NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.meta import ObjectMeta, Requirement
+from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import (
     Affinity,
     NodeAffinity,
     NodeSelectorTerm,
@@ -37,8 +38,6 @@ from kwhatif.kube.model.affinity import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.meta import ObjectMeta, Requirement
-from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.storage import Volume
 
 Labels = Mapping[str, str]

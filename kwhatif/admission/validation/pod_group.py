@@ -15,7 +15,7 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
-from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
+from kwhatif.kube.matching.field_errors import dns_label_errors, dns_subdomain_errors, label_key_errors
 from kwhatif.kube.model.pod_group import (
     ControllerReference,
     DisruptionMode,

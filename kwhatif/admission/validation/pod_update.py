@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.contents import plain
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Affinity, Container, NodeAffinity, NodeSelectorTerm
 
 #: Upstream prints a comparison of the two in Go's notation behind it, which is left out here.
 _OTHER_FIELDS = (

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.label_keys import requirements_of
 from kwhatif.admission.validation.errors import FieldErrors
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.field_errors import label_key_errors, label_value_errors
 from kwhatif.kube.model.meta import LabelSelector, Requirement
 
 NOT_AN_OPERATOR = "not a valid selector operator"

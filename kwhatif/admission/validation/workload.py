@@ -15,7 +15,7 @@ from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.job import validate_cron_job, validate_job
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
 from kwhatif.admission.validation.selectors import as_json, validate_selector
-from kwhatif.kube.matching.label_syntax import dns_label_errors, dns_subdomain_errors
+from kwhatif.kube.matching.field_errors import dns_label_errors, dns_subdomain_errors
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
 from kwhatif.kube.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import PodTemplateSpec

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kwhatif.admission.outcome import ObjectNotFound
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.pod import Pod

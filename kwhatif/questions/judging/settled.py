@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from kwhatif.controllers.catalog import all_controllers
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short

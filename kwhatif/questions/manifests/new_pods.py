@@ -13,16 +13,15 @@ from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import KnownInjection
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, PodSource, ReplicaSet
 from kwhatif.questions.manifests.applied import Applied

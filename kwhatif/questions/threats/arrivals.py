@@ -9,14 +9,21 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.matching.pod_choice import ALL_PODS
+from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import ObjectRef
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_spec import (
+    Affinity,
+    Container,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    ResourceRequirements,
+    Toleration,
+)
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Job
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity

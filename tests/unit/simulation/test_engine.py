@@ -10,9 +10,9 @@ import pytest
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Update, Write
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.batch.result import ScheduleResult
