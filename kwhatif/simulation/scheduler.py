@@ -21,7 +21,7 @@ from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import NO_NODES
-from kwhatif.scheduler.pod_groups.result import GroupOutcome
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.nominator import pod_lister
 from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile

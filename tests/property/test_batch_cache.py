@@ -14,6 +14,7 @@ from kwhatif.scheduler.batch import BatchCache, ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import use_reference
+from kwhatif.scheduler.release import find_release
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

@@ -43,7 +43,7 @@ from kwhatif.scheduler.framework.scoring import Scores, score_nodes
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Preemption
-from kwhatif.scheduler.preemption.unit_victims import goes_by_units
+from kwhatif.scheduler.preemption.victims import goes_by_units
 from kwhatif.state.change import Touched
 from kwhatif.state.node_info import nodes_by_label
 from kwhatif.state.pod_info import PodInfo
