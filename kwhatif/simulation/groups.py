@@ -8,7 +8,7 @@ from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
-from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.simulation.scheduler import ACTOR, Scheduler
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.field_errors import Issue, duplicate, invalid
+from kwhatif.kube.matching.field_errors import Issue, duplicate, invalid, problems, without_nulls
 from kwhatif.scheduler.catalog import Entry, make_profile
 from kwhatif.scheduler.configuration.schema import (
     API_VERSION,
@@ -25,7 +25,6 @@ from kwhatif.scheduler.configuration.schema import (
     PluginSet,
     ProfileConfig,
 )
-from kwhatif.scheduler.configuration.strict import problems, without_nulls
 from kwhatif.scheduler.configuration.validate import argument_issues, top_level
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS, Point, Profile

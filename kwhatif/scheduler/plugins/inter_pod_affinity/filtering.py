@@ -1,4 +1,4 @@
-"""What the incoming pod's terms match, and PreFilter and Filter of its required ones (`interpodaffinity/filtering.go`)."""
+"""What the incoming pod's terms match, and PreFilter and Filter of required ones (`interpodaffinity/filtering.go`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from kwhatif.kube.matching.labels import Labels
 from kwhatif.kube.matching.pods import AffinityTerm, AffinityTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
-from kwhatif.scheduler.framework.by_shape import ByShapeBut
-from kwhatif.scheduler.framework.domain_tally import DomainTally
 from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.scheduler.framework.incremental import Incremental, Selective, Sparing, TopologyDomains
+from kwhatif.scheduler.framework.filters import ByShapeBut
+from kwhatif.scheduler.framework.incremental import DomainTally, Incremental, Selective, Sparing, TopologyDomains
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.state.node_info import NodeInfo, nodes_by_label

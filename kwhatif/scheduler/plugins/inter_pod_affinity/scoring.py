@@ -10,7 +10,7 @@ from typing import Self
 from kwhatif.kube.matching.pods import AffinityTerms, WeightedTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
-from kwhatif.scheduler.framework.by_shape import ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShapeBut
 from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.scheduler.framework.status import SkipUntil, Status
