@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import complete_pod_level, default_before_plugins, default_object
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.outcome import (
     AdmissionStep,
     Admitted,
@@ -32,12 +31,13 @@ from kwhatif.admission.plugins import (
     PriorityClasses,
     add_default_tolerations,
     admit_priority,
+    check_limits,
     check_namespace,
+    fill_in_limits,
     no_priority_class,
     resolve_priority,
 )
-from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
-from kwhatif.admission.pod_security.policy import check_pod_security
+from kwhatif.admission.pod_security import check_pod_security
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.limit_ranger import fill_in_limits
 from kwhatif.admission.load import with_status
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import check_workload, updated
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.resize import is_resize, refuse_resize
+from kwhatif.admission.plugins import fill_in_limits
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.pod_update import is_resize, refuse_resize
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import (
     Apply,

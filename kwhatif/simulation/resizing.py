@@ -2,7 +2,7 @@
 
 A pod's spec has the requests, its status what the kubelet has granted. The kubelet tries the resize as if the pod
 were new, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
-asks for more than the whole node has is infeasible; since then the API server refuses it (`admission/resize.py`).
+asks for more than the whole node has is infeasible; since then the API server refuses it (`admission/pod_update.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.resize import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
+from kwhatif.admission.pod_update import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
 from kwhatif.kube.matching.nodes import RequiredNodeAffinity, no_execute_taints, tolerated
 from kwhatif.kube.matching.requests import (
     MEMORY,

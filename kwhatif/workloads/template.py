@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import default_pod
+from kwhatif.admission.defaults import default_pod
 from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.matching.field_errors import dns_subdomain_errors
 from kwhatif.kube.model.meta import OwnerReference

@@ -15,7 +15,7 @@ class NoFields(Model):
 class GangPolicy(Model):
     """`schedulingPolicy.gang`: at least this many pods are placed together, or none."""
 
-    #: Required, and at least 1 (`admission/validation/pod_group.py`).
+    #: Required, and at least 1 (`admission/pod_group.py`).
     min_count: Int32 = 0
 
 

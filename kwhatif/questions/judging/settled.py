@@ -188,7 +188,7 @@ class SettledRun(ManifestRun):
         self._engine.scheduler.begin()
         self._attempts = Attempts(self._engine, session.profiles, explain)
         super().__init__(session, planned, pending, self._engine.api_server, self._engine.reactions, self._attempts)
-        self._engine.scheduler.watcher = self._tried
+        self._engine.scheduler.attempt_watchers.append(self._tried)
         if is_about_groups(state.cluster):
             self._go_as_recorded()
 

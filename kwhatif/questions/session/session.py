@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import without_disabled
-from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
+from kwhatif.admission.defaults import without_disabled
+from kwhatif.admission.pod_security import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.requests import pod_resources

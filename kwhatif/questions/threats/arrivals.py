@@ -271,7 +271,7 @@ class _OfClass:
 
     def attempt(self, resource: str, amount: int, node: NodeInfo | None) -> Attempt | None:
         """What becomes of the pod; None: the API server refuses it."""
-        made = self._new_pods.fork().api_server.created(self.pod(resource, amount, node))
+        made = self._new_pods.fork().api_server.admit(self.pod(resource, amount, node))
         return None if isinstance(made, Denied) else attempt(self._profile, PodInfo(made), self._state)
 
 

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif.kube.model
-from kwhatif.admission.defaults import default_object
-from kwhatif.admission.pod_defaults import says_everything
+from kwhatif.admission.defaults import default_object, says_everything
 from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import ApiObject, ObjectMeta

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.admission.defaults import complete_pod_level, without_disabled
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.admission.pod_defaults import complete_pod_level, without_disabled
 from kwhatif.errors import InputError
 from kwhatif.kube.gates import default_gates, known_gates
 from kwhatif.kube.model.cluster import Cluster
