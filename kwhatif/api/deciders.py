@@ -23,7 +23,7 @@ from kwhatif.edits.edit import Resize, Wrong
 from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node

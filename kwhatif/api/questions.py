@@ -24,7 +24,7 @@ from kwhatif.api.options import PathLike, PodSelection
 from kwhatif.api.pages import answered
 from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.pod_choice import pod_choice
+from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.hooks import in_phases

@@ -11,13 +11,12 @@ from kwhatif.api.options import PathLike, SchedulerOptions
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import GROUPS_SINCE
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.originals import Originals, SessionOriginals
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup
+from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo
@@ -328,8 +327,12 @@ def edited_by(
     files: Sequence[Source],
     namespace: str | None,
     option: str,
+    requests: Sequence[str] = (),
 ) -> Session:
-    """The session after these edits, as `edited` returns it; `option` is what an edit is called in errors."""
+    """The session after these edits, as `edited` returns it.
+
+    `option` is the flag of the edits, for errors; `requests` are the values of the flag `--requests`.
+    """
     require_session(session, "edited")
     require_edits(edits, option)
     from kwhatif.questions.manifests.edited import edit_session
@@ -338,7 +341,7 @@ def edited_by(
     where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor
     first = read_edit_files(named_inputs(files, "edits"), namespace=where, stdin=stdin, minor=minor)
-    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
+    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option, requests=requests)
     with rare_garbage_collection():
         return edit_session(
             session.with_owners(),

@@ -31,7 +31,7 @@ from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, Replic
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
-from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
+from kwhatif.questions.manifests.new_pods import NewPods, Planner, caveats_of_webhooks
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
@@ -67,9 +67,9 @@ class MadeByControllers:
         self._engine = InstantEngine(
             ahead, {}, controllers, Clock(start_of(ahead.cluster)), lambda _: True, counts_budgets=False
         )
-        prepare(workloads, ahead.cluster, self._engine.api_server.complete)
+        prepare(workloads, ahead.cluster, lambda obj: self._engine.api_server.assume(Upsert(obj)))
         self._engine.api_server.watchers.append(self._observe)
-        self._engine.api_server.admission_watcher = self._admitted
+        self._engine.api_server.admission_watchers.append(self._admitted)
         #: By kind and key, what is new, and None for pods that are gone; in order.
         self._touched: dict[tuple[type, str], None] = {}
         self._made = 0
@@ -85,13 +85,14 @@ class MadeByControllers:
         if self._engine.reactions.refusals and api_server.history.gone and not isinstance(obj, Pod):
             self._refused = ""
             self._engine.retry()
-        last = [each.message for each in self._engine.reactions.refusals.values() if each.actor.endswith(key_of(obj))]
+        refusals = self._engine.reactions.refusals.values()
+        last = [each.denied.message for each in refusals if each.actor.endswith(key_of(obj))]
         return self._made, self._refused or next(iter(last), "")
 
     @property
     def caveats(self) -> Iterator[Caveat]:
         """The assumptions."""
-        yield from map(injected, self._engine.api_server.injections.values())
+        yield from caveats_of_webhooks(self._engine.api_server)
 
     def changes(self) -> Iterator[Change]:
         """The state afterwards."""
