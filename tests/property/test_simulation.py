@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -218,3 +219,16 @@ def test_settled_means_that_nobody_has_anything_to_do(world: tuple[list[Json], l
     assert msgspec.json.encode(list(again.api_server.state.cluster.all(Pod))) == msgspec.json.encode(
         list(state.cluster.all(Pod))
     )
+
+
+@MANY
+@given(worlds())
+def test_schedule_places_pods_where_simulate_does(world: tuple[list[Json], list[Json], list[str]]) -> None:
+    """One engine answers both: at once, and over time. All pods are new, so nothing is evicted: the first come first."""
+    cluster, applied, _ = world
+    decisions = kwhatif.schedule(kwhatif.load(cluster), applied).decisions
+    said = story(cluster, applied, [])
+    bound = [(event.ref.name[0], event.node) for event in said.events if event.verb == "bound"]
+    pending = [(row.pod.partition("/")[2][0], None) for row in said.pending]
+    at_once = [(each.pod.partition("/")[2][0], each.node) for each in decisions]
+    assert Counter(at_once) == Counter([*bound, *pending])
