@@ -124,7 +124,7 @@ def advise(
     """
     require_asked(session, manifests, "advise")
     require_known(options, ManifestOptions, "advise")
-    from kwhatif.questions.advise.question import Limits, ask_advice
+    from kwhatif.questions.advise.advisor import Limits, ask_advice
 
     session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import Apply, DeleteObjects, Patch
-from kwhatif.edits.words import reference
+from kwhatif.edits import made as edits
+from kwhatif.edits.edit import Apply, Patch
 from kwhatif.kube.matching.names import nearest
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
 from kwhatif.kube.model.cluster import key_of
@@ -70,21 +69,20 @@ def _of_other_class(claim: PersistentVolumeClaim, state: State) -> Iterator[Advi
         metadata=replace(claim.metadata, uid="", creation_timestamp=None),
         spec=replace(claim.spec, storage_class_name=name),
     )
-    old = f"persistentvolumeclaim/{key_of(claim)}"
-    delete = DeleteObjects(text=f"delete {old}", objects=(reference(old),), ignore_not_found=True)
-    apply = Apply(text=f"apply {old}", objects=(volume, written))
+    old = edits.object_of(PersistentVolumeClaim, key_of(claim))
+    apply = Apply(text=f"apply {old.text}", objects=(volume, written))
     data = {"apiVersion": "v1"} | msgspec.to_builtins(written)
     is_new = has_made_up_uid(claim)
     yield in_cluster(
         "claim-class",
         key_of(claim),
-        delete,
+        edits.delete([old], ignore_not_found=True),
         apply,
         by_manifest=is_new,
         about=f"PersistentVolume {unbound.volume}",
         before=unbound.storage_class or '""',
         after=name or '""',
-        data=({"apply": [data]},) if is_new else ({"delete": [old]}, {"apply": [data]}),
+        data=({"apply": [data]},) if is_new else ({"delete": [old.text]}, {"apply": [data]}),
     )
 
 
@@ -118,9 +116,7 @@ def _binding(claim: PersistentVolumeClaim, volume: str) -> Patch:
         "spec": {"volumeName": volume},
         "status": {"phase": "Bound"},
     }
-    name = f"persistentvolumeclaim/{key_of(claim)}"
-    text = f"patch {name} '{json.dumps(merge, separators=(',', ':'))}'"
-    return Patch(text=text, object=reference(name), merge=merge)
+    return edits.patch(edits.object_of(PersistentVolumeClaim, key_of(claim)), merge)
 
 
 def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> AdvisedChange:

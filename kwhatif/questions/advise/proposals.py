@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import AddNodes, Label, TaintNodes, TaintRemoval, Uncordon
-from kwhatif.edits.words import reference
+from kwhatif.edits import made as edits
 from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
@@ -67,7 +66,7 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
     """Changes of the node that remove this obstacle."""
     match evidence:
         case CordonedNode():
-            yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
+            yield in_cluster("uncordon", node.name, edits.uncordon([node.name]))
         case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key and not is_reserved(evidence, node):
             yield _untaint(evidence, node.name)
         case UnmatchedSelector():
@@ -78,8 +77,7 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
 
 def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
     """Without the taint; if it shows a problem of the node, once the node has recovered."""
-    text = f"taint {node} {taint.key}:{taint.effect}-"
-    edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
+    edit = edits.untaint(node, taint.key, taint.effect)
     if taint.key.startswith(STATE_OF_NODE):
         return in_cluster("node-ready", node, edit, about=taint_text(taint))
     return in_cluster("untaint", node, edit, about=taint_text(taint), extra=10 if "/" in taint.key else 0)
@@ -92,14 +90,13 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedCh
     if len(pairs) != len(evidence.terms) or not wrong or any(map(_OWN_LABELS.search, wrong)):
         return
     said = " ".join(f"{key}={value}" for key, value in wrong.items())
-    edit = Label(text=f"label node/{node.name} {said}", objects=(reference(f"node/{node.name}"),), added=wrong)
-    yield in_cluster("label-node", node.name, edit, about=said)
+    yield in_cluster("label-node", node.name, edits.label_node(node.name, wrong), about=said)
 
 
 def add_nodes(like: str, count: int = 1) -> AdvisedChange:
     """More nodes like an existing one."""
-    edit = AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like)
     amount = Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more))
+    edit = edits.add_nodes(like, count)
     return in_cluster("add-nodes", like, edit, extra=10 * (count - 1), count=count, amount=amount)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.admission.outcome import ObjectNotFound, QuotaExceeded, Refusal
-from kwhatif.edits.edit import Assignment, SetFields
-from kwhatif.edits.words import reference
+from kwhatif.edits import made as edits
+from kwhatif.edits.edit import Assignment
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
@@ -152,16 +152,11 @@ def _of_quota(quota: ResourceQuota, exceeded: QuotaExceeded, requested: dict[str
     asked, used, limited = map(amounts, (exceeded.requested, exceeded.used, exceeded.limited))
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
     values = {name: _quantity(name, nanos) for name, nanos in hard.items()}
-    said = " ".join(f"spec.hard[{name}]={value}" for name, value in values.items())
-    edit = SetFields(
-        text=f"set resourcequota/{key} {said}",
-        object=reference(f"resourcequota/{key}"),
-        values=tuple(Assignment(("spec", "hard", name), value) for name, value in values.items()),
-    )
+    target = edits.object_of(ResourceQuota, key)
     yield in_cluster(
         "raise-quota",
         key,
-        edit,
+        edits.set_fields(target, *(Assignment(("spec", "hard", name), value) for name, value in values.items())),
         about=", ".join(hard),
         before=", ".join(f"{name}={quota.spec.hard.get(name, '')}" for name in hard),
         after=", ".join(f"{name}={value}" for name, value in values.items()),

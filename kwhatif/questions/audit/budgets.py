@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from kwhatif.controllers.disruption import pods_selected_by
+from kwhatif.edits.made import evict, object_of
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -42,7 +43,7 @@ class Budgets(PlayedProbe):
 
     def _scenario(self, key: str, cluster: Cluster) -> AuditScenario:
         pods = [key_of(pod) for pod in _running(pods_selected_by(key, cluster))] or _meant(key, cluster)
-        edit = f"evict {' '.join(f'pod/{pod}' for pod in pods[:_MOST])}" if pods else ""
+        edit = evict([object_of(Pod, pod) for pod in pods[:_MOST]]) if pods else None
         return AuditScenario("budgets", key, edit=edit, count=len(pods))
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
@@ -56,7 +57,7 @@ class Budgets(PlayedProbe):
             yield _row(scenario, subject, "selects-nothing", tuple(meant))
             return
         demanded = budget.status.desired_healthy if budget.status is not None else 0
-        if len(pods) < 2 or demanded or not scenario.edit:
+        if len(pods) < 2 or demanded or scenario.edit is None:
             return
         yield from super().harms(scenario, stage)
 
@@ -71,9 +72,9 @@ class Budgets(PlayedProbe):
 
     def command(self, scenario: AuditScenario) -> str:
         """`simulate --then "evict …"`; for a budget without pods, the audit of budgets."""
-        if not scenario.edit:
+        if scenario.edit is None:
             return f"kwhatif audit --only budgets -n {shlex.quote(scenario.about.partition('/')[0])}"
-        return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
+        return f"kwhatif simulate --then {shlex.quote(scenario.edit.text)}"
 
 
 def _row(

@@ -15,7 +15,6 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.questions.audit.causes import PendingCause
 from kwhatif.questions.maintenance.drain import Drained
 from kwhatif.questions.maintenance.outage import Lost
-from kwhatif.questions.maintenance.remedies import Remedy
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.played import Played, SettledCluster
@@ -31,7 +30,7 @@ class AuditScenario(msgspec.Struct, frozen=True):
     #: The node, zone, workload, budget or class in question.
     about: str
     nodes: tuple[str, ...] = ()
-    edit: str = ""
+    edit: Edit | None = None
     #: Further data of the probe.
     count: int = 0
 
@@ -74,11 +73,6 @@ class Performed(Played):
         return Ending(self.engine) if self._edit is None else super().ending
 
 
-def edit_of(text: str) -> Edit:
-    """An edit that names no files."""
-    return Remedy(text).edit
-
-
 class Stage(Player[AuditScenario, AuditOutcome]):
     """What the probes see of the player: the settled cluster, and results that are kept."""
 
@@ -117,4 +111,4 @@ class Stage(Player[AuditScenario, AuditOutcome]):
                 return Lost(self.base, scenario.nodes, deleted=False)
             case "drain":
                 return Drained(self.base, scenario.nodes, WITH_FLAGS)
-        return Performed(self.base, edit_of(scenario.edit) if scenario.edit else None)
+        return Performed(self.base, scenario.edit)

@@ -24,7 +24,7 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.questions.maintenance.remedies import Remedy, remedies
+from kwhatif.questions.maintenance.remedies import DrainFlag, Remedy, remedies
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster, harm_of
@@ -337,27 +337,29 @@ def with_remedies(played: Drained) -> Iterator[BlockedRow]:
     for row in played.blocked:
         kind = replace(row, pod="")
         if kind not in found:
-            found[kind] = "" if len(found) >= _MOST_PROVEN else _remedy(row, played)
+            remedy = None if len(found) >= _MOST_PROVEN else remedy_of(row, played)
+            found[kind] = "" if remedy is None else remedy.text
         yield replace(row, remedy=found[kind])
 
 
-def _remedy(row: BlockedRow, played: Drained) -> str:
+def remedy_of(row: BlockedRow, played: Drained) -> Remedy | None:
+    """The first remedy that helps with this pod, if there is one."""
     if row.class_ == "late" and played.options.timeout > 0:
         patient = Drained(played.base, played.drain.nodes, replace(played.options, timeout=0.0))
-        needed = patient.command.seconds
-        return "" if any(other.pod == row.pod for other in patient.blocked) else f"--timeout={ceil(needed + 1)}s"
-    for remedy in remedies(row, played.options, played.engine, played.drain.nodes):
-        if _helps(remedy, row, played):
-            return remedy.text
-    return ""
+        is_left = any(other.pod == row.pod for other in patient.blocked)
+        return None if is_left else DrainFlag("timeout", ceil(patient.command.seconds + 1))
+    found = remedies(row, played.options, played.engine, played.drain.nodes)
+    return next((each for each in found if _helps(each, row, played)), None)
 
 
 def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
     """Whether the pod is gone if the drain is simulated with the remedy."""
-    base, options = played.base, remedy.with_flag(played.options)
-    if not remedy.is_flag:
+    base, options = played.base, played.options
+    if isinstance(remedy, DrainFlag):
+        options = remedy.on(options)
+    else:
         try:
-            edited = edit_session(base.session, (SourcedEdit(remedy.text, remedy.edit),))
+            edited = edit_session(base.session, (SourcedEdit(remedy.text, remedy),))
         except InputError:
             return False
         base = SettledCluster(edited, base.parameters)
@@ -369,4 +371,4 @@ def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
     """Whether it is still blocked for the same cause; a timeout, or another missing flag, is a different one."""
     if now.class_ == "late":
         return before.class_ == "late"
-    return not remedy.is_flag or (now.cause, now.about) == (before.cause, before.about)
+    return not isinstance(remedy, DrainFlag) or (now.cause, now.about) == (before.cause, before.about)
