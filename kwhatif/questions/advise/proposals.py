@@ -43,7 +43,6 @@ from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
-    MissingTopologyLabel,
     UnboundClaim,
     UnmatchedSelector,
     UntoleratedTaint,
@@ -71,8 +70,6 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
             yield _untaint(evidence, node.name)
         case UnmatchedSelector():
             yield from _labelled(evidence, node)
-        case MissingTopologyLabel() if not _OWN_LABELS.search(evidence.topology_key):
-            return
 
 
 def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
