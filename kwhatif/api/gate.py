@@ -118,8 +118,8 @@ def _audited(session: Session, applied: Sequence[Applied], rule: AuditRule) -> t
     """The finding of the rule `audit`."""
     from kwhatif.policy.aftermath import Audited
     from kwhatif.questions.audit.audit import AuditQuestion, brought
+    from kwhatif.questions.audit.findings import LEVELS
     from kwhatif.questions.audit.probes import OF_CHANGES
-    from kwhatif.questions.audit.ranking import LEVELS
     from kwhatif.sweep.processes import play
 
     objects = [each.object for each in in_phases(applied).staying]

@@ -159,8 +159,8 @@ def pending(
     require_session(session, "pending")
     require_known(selection, PodSelection, "pending")
     require_names(pods, "pod")
+    from kwhatif.questions.queue_report.play import QueueQuestion
     from kwhatif.questions.queue_report.question import ask_queue
-    from kwhatif.questions.queue_report.trying import QueueQuestion
     from kwhatif.sources.manifests.named import pending_keys
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]

@@ -16,14 +16,13 @@ from kwhatif.admission.plugins import classes_above
 from kwhatif.kube.matching.names import nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.questions.advise.change import Advice, AdvisedChange
+from kwhatif.questions.advise.change import Advice, AdvisedChange, pod_of
 from kwhatif.questions.advise.gangs import GangAdvisor, failing_groups, members_of
 from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
+from kwhatif.questions.advise.missing import refused
 from kwhatif.questions.advise.pod_attempt import PodAttempt
 from kwhatif.questions.advise.pools import of_autoscaler
 from kwhatif.questions.advise.proof import Asking, Proof, Proven
-from kwhatif.questions.advise.refused import refused
-from kwhatif.questions.advise.revise import pod_of
 from kwhatif.questions.advise.rows import FoundAdvice, Rows, going
 from kwhatif.questions.advise.search import Search, Searched
 from kwhatif.questions.decisions.decide import in_full, objections_of

@@ -26,7 +26,6 @@ from kwhatif.questions.advise.blocking import (
     suspects,
 )
 from kwhatif.questions.advise.change import AdvisedChange, Amount, in_cluster
-from kwhatif.questions.advise.claims import missing_claims
 from kwhatif.questions.advise.manifest import (
     STATE_OF_NODE,
     OwnTerm,
@@ -36,6 +35,7 @@ from kwhatif.questions.advise.manifest import (
     ungated,
     with_scheduler,
 )
+from kwhatif.questions.advise.missing import missing_claims
 from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt, WhatIfTrial
 from kwhatif.questions.advise.reserved import is_reserved
 from kwhatif.scheduler.batch import result_of

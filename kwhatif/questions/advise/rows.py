@@ -12,10 +12,9 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Job
 from kwhatif.questions.advise.blocking import delete_pods, owner_of_pod
-from kwhatif.questions.advise.change import Advice, AdvisedChange
+from kwhatif.questions.advise.change import Advice, AdvisedChange, patch_of, pod_of
 from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt
 from kwhatif.questions.advise.proof import Proof, Proven
-from kwhatif.questions.advise.revise import patch_of, pod_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, GoingRow, KubectlRow, LeftRow
 from kwhatif.report.decision import Decision, Outcome

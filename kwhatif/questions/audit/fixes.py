@@ -34,7 +34,7 @@ from kwhatif.questions.audit.probes import AuditPlayer
 from kwhatif.questions.audit.scenario import AuditScenario
 from kwhatif.questions.audit.standing import NOW
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.maintenance.drain import Drained, remedy_of
+from kwhatif.questions.maintenance.drain import DrainSimulation, remedy_of
 from kwhatif.questions.maintenance.remedies import DrainFlag
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.advise import AdviceKind, AdvisedChangeRow
@@ -190,7 +190,7 @@ class Fixes:
 
     def _remedies(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
         played = self._player.played(scenario)
-        if isinstance(played, Drained):
+        if isinstance(played, DrainSimulation):
             row = next((row for row in played.blocked if row.pod == worst.example), None)
             remedy = None if row is None else remedy_of(row, played)
             if remedy is not None:

@@ -19,12 +19,11 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
-from kwhatif.questions.audit.budgets import Budgets
 from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
-from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.audit.standing import Budgets, Pending, Returns, Upgrade, Usage
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played
 from kwhatif.questions.story.player import together
@@ -290,9 +289,9 @@ class AuditPlayer(Stage):
         if not isinstance(PROBES[scenario.probe], PlayedProbe):
             return None
         played = self.played(scenario)
-        if isinstance(played, Drained):
+        if isinstance(played, DrainSimulation):
             return played.story(played.blocked)
-        return played.story() if isinstance(played, Lost) else story_of(played.ending, (), self.base.asked)
+        return played.story() if isinstance(played, OutageSimulation) else story_of(played.ending, (), self.base.asked)
 
 
 def command_of(scenario: AuditScenario) -> str:

@@ -38,12 +38,12 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         parameters: how long things take.
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
-    played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
+    played = OutageSimulation(SettledCluster(session, parameters), nodes, deleted=deleted)
     report = replace(session.report("outage", (), played.caveats()), story=played.story())
     return session.with_growth(report, played.engine.api_server)
 
 
-class Lost(Played):
+class OutageSimulation(Played):
     """One simulation of an outage, played to its end."""
 
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
