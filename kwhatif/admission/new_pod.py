@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import complete_pod_level, default_before_plugins, default_object
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.outcome import (
     AdmissionStep,
     Admitted,
@@ -32,26 +31,33 @@ from kwhatif.admission.plugins import (
     PriorityClasses,
     add_default_tolerations,
     admit_priority,
+    check_limits,
     check_namespace,
+    fill_in_limits,
     no_priority_class,
     resolve_priority,
 )
-from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
-from kwhatif.admission.pod_security.policy import check_pod_security
+from kwhatif.admission.pod_security import check_pod_security
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
+from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.matching.tolerations import NO_EXECUTE
-from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
-from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass, RuntimeClassScheduling
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import (
+    InjectedContainers,
+    Injection,
+    KnownInjection,
+    LimitRange,
+    PriorityClass,
+    RuntimeClass,
+    RuntimeClassScheduling,
+)
 from kwhatif.kube.model.storage import Volume
 from kwhatif.kube.model.workload import CronJob, Job, Namespace, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference

@@ -15,14 +15,13 @@ from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
 from kwhatif.autoscaler.contract import NewNode, NodeAutoscaler
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 

@@ -29,7 +29,7 @@ Filenames = Annotated[
 
 
 def _namespace(name: str | None) -> str | None:
-    from kwhatif.kube.matching.label_syntax import dns_label_errors
+    from kwhatif.kube.matching.field_errors import dns_label_errors
 
     wrong = dns_label_errors(name) if name else ()
     if wrong:

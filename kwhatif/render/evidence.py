@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
 from kwhatif.render.blocks import Block, Cell, Column, Item, Listing, Row, Span, Table, exact, node, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.sentences import sentence, summary

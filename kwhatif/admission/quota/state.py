@@ -30,8 +30,8 @@ from kwhatif.kube.matching.requests import (
 )
 from kwhatif.kube.matching.volumes import claim_class
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaStatus
 from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ObjectNotFound
 from kwhatif.admission.plugins import classes_above
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.change import Advice, AdvisedChange, pod_of

@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.plugins import classes_above
 from kwhatif.edits.edit import Edit, SourcedEdit
-from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import GangPolicy, PodGroup
+from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, group_of
 from kwhatif.questions.advise.blocking import delete_pods
 from kwhatif.questions.advise.change import COSTS, AdvisedChange
 from kwhatif.questions.advise.proposals import add_nodes

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import ObjectNotFound, QuotaExceeded, Refusal
 from kwhatif.edits import made as edits
 from kwhatif.edits.edit import Apply, Assignment, Patch
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
 from kwhatif.kube.model.cluster import key_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.edits import made as edits
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod

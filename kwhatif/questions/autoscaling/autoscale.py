@@ -19,7 +19,6 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
 from kwhatif.autoscaler.karpenter.controllers import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -32,7 +31,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
 )
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.autoscaling.proof import Step, proven
 from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.groups.turns import GroupTurns

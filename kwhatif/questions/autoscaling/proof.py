@@ -16,10 +16,9 @@ from kwhatif.autoscaler.contract import NewNode
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import WITH_FLAGS
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report.deciders import DrainedRow, LandedRow, MovedGroupRow

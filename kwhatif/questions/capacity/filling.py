@@ -16,14 +16,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, NotSimulated
 from kwhatif.autoscaler.contract import NewNode
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.capacity.gangs import Gangs
 from kwhatif.questions.capacity.more import pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, shortage

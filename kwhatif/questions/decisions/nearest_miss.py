@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.kube.matching.requests import PODS, Resources
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.questions.decisions.unknown_names import unknown_names
 from kwhatif.report.decision import MissRow, NearRow, ObstacleRow, TooLargeRow
 from kwhatif.scheduler.framework.cycle import Cycle

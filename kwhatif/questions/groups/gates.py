@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup, has_groups
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.release import find_release

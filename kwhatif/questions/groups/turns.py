@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.kube.matching.groups import group_of, has_groups
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.groups.rows import GroupRows, Tries
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow

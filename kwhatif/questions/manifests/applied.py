@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import default_object, default_pod
 from kwhatif.admission.load import counted_budgets
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import updated
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.pod_defaults import default_pod
-from kwhatif.admission.pod_security.policy import check_pod_security, fills_in_contexts, standards_of, violations
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.pod_security import check_pod_security, fills_in_contexts, standards_of, violations
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked, PodSecurityWarns

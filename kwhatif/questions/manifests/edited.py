@@ -67,9 +67,9 @@ class MadeByControllers:
         self._engine = InstantEngine(
             ahead, {}, controllers, Clock(start_of(ahead.cluster)), lambda _: True, counts_budgets=False
         )
-        prepare(workloads, ahead.cluster, self._engine.api_server.complete)
+        prepare(workloads, ahead.cluster, lambda obj: self._engine.api_server.assume(Upsert(obj)))
         self._engine.api_server.watchers.append(self._observe)
-        self._engine.api_server.admission_watcher = self._admitted
+        self._engine.api_server.admission_watchers.append(self._admitted)
         #: By kind and key, what is new, and None for pods that are gone; in order.
         self._touched: dict[tuple[type, str], None] = {}
         self._made = 0

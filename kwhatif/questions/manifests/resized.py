@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kwhatif.admission.resize import is_resize
+from kwhatif.admission.pod_update import is_resize
 from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import ResizeAssumed, ResizeEvicts

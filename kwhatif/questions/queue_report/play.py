@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.groups import group_of, has_groups
-from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.turns import GroupTurns, in_group_order

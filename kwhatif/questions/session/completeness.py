@@ -24,14 +24,13 @@ from kwhatif.kube.model.caveat.reading import (
     OwnersInferred,
 )
 from kwhatif.kube.model.caveat.workloads import ReplicaSetsInferred
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks, lacks_node
 from kwhatif.kube.model.meta import Model, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.kube.model.unknown import lacks, lacks_node
 from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.state.state import State

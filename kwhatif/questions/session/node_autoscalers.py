@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.matching.requests import Resources, pod_resources, resource_nanos
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, PoolObjection
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.scheduler.framework.evidence import taint_text
 

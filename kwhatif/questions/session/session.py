@@ -8,11 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import without_disabled
-from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
+from kwhatif.admission.defaults import without_disabled
+from kwhatif.admission.pod_security import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
@@ -20,12 +19,11 @@ from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQu
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot, VersionNotDefault
 from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.originals import SessionOriginals
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
-from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.scaling import Scaling

@@ -102,8 +102,7 @@ def begin(
     budgets = list(recounted(SimulatedView(state, clock)))
     state.apply(*map(Upsert, budgets))
     caveats = (*session.inferred, *_recounted(budgets, session))
-    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
-    engine.api_server.limits.evicting = EVICTING
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance, evicting=EVICTING)
     engine.begin(_edited(session))
     return engine, caveats
 

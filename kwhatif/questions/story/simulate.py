@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.resize import is_resize
+from kwhatif.admission.pod_update import is_resize
 from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod

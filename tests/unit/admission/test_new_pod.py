@@ -16,9 +16,9 @@ from kwhatif.admission.outcome import (
     changes_between,
 )
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from kwhatif.admission import pod_security_checks as checks
 from kwhatif.admission.outcome import Denied, PodSecurityViolated, forbidden
-from kwhatif.admission.pod_security import checks
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
