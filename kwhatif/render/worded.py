@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.certainty import choices
 from kwhatif.render.deschedule import worded_cycle
@@ -50,7 +51,7 @@ def _assumptions(story: Story) -> Iterator[str]:
         else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
     )
     yield f"a pod takes {end} to end"
-    if any(row.workload.startswith("Job ") for row in story.workloads):
+    if any(ObjectRef.parse(row.workload).kind == "Job" for row in story.workloads):
         yield "Jobs run on, unless it is said for how long, or a deadline within 10 minutes makes room for others"
     if "nodeStartup" in given:
         yield f"a new node is ready {_seconds(given['nodeStartup'])} after the autoscaler has asked for it"

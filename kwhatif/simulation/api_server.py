@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
-from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
+from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod, workload_of
 from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_exists
 from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
+from kwhatif.admission.vertical_autoscaler import is_ignored
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks_node
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
@@ -26,7 +27,16 @@ from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, EventRow, Gone, History, said_of_update
+from kwhatif.simulation.history import (
+    DISRUPTIONS,
+    GONE_VERBS,
+    EventRow,
+    Gone,
+    History,
+    Verb,
+    removed_for,
+    said_of_update,
+)
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
@@ -63,6 +73,8 @@ class ApiServer(SimulatedView):
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
+        #: Workloads whose new pods do not get what a VerticalPodAutoscaler recommends: its webhook is not registered.
+        self.unrecommended: dict[str, None] = {}
         self._made = 0
         self.limits = PodLimits(self._before, evicting)
         # The quota controller has counted before anything happens.
@@ -87,16 +99,22 @@ class ApiServer(SimulatedView):
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watchers = self.history.fork(), [], []
         other._quotas, other.limits = QuotaAdmission(), self.limits.fork()
-        other.injections = self.injections.copy()
+        other.injections, other.unrecommended = self.injections.copy(), self.unrecommended.copy()
         return other
 
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
-        self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
+        self,
+        because: int | None,
+        actor: str,
+        verb: Verb,
+        obj: KubernetesObject | ObjectRef,
+        node: str | None = None,
+        detail: str = "",
     ) -> int:
         """Record an event of the story; returns its id."""
-        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
+        name = str(obj if isinstance(obj, ObjectRef) else ObjectRef.of(obj))
         number = len(self.history.events)
         return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
 
@@ -196,9 +214,8 @@ class ApiServer(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._charged(self._replicas.admit(obj, cluster))
-            known = None if self._replicas.is_repeated else injection_of(obj, cluster)
-            if known is not None:
-                self.injections[known.workload] = known
+            if not self._replicas.is_repeated:
+                self._note_webhooks(obj)
             self.decide(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
@@ -207,6 +224,13 @@ class ApiServer(SimulatedView):
         if isinstance(obj, GROUP_KINDS):
             return admit_grouping(obj, cluster)
         return with_times(default_object(obj), None, self.stamp(self.now))
+
+    def _note_webhooks(self, pod: Pod) -> None:
+        known, owner = injection_of(pod, self.state.cluster), workload_of(pod, self.state.cluster)
+        if known is not None:
+            self.injections[known.workload] = known
+        if is_ignored(owner, self.state.cluster):
+            self.unrecommended[owner] = None
 
     def _charged(self, admitted: Any) -> Any:
         """What was admitted, charged to the quotas; or `Denied`."""
@@ -247,7 +271,7 @@ class ApiServer(SimulatedView):
         end = pod.metadata.deletion_timestamp
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
-        detail = f"for {write.by}" if write.by else ""
+        detail = removed_for(write.by)
         event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1
@@ -372,7 +396,7 @@ class PodLimits:
         least = FEW if is_absurd else self._evicting
         if count < least:
             return False
-        name = f"{type(workload).__name__} {key_of(workload)}"
+        name = str(ObjectRef.of(workload))
         known = self._known.get(name)
         if known is None or known[0] != view.now:
             nodes = view.state.nodes

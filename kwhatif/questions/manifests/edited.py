@@ -31,7 +31,7 @@ from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, Replic
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
 from kwhatif.questions.manifests.differences import Differences
-from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
+from kwhatif.questions.manifests.new_pods import NewPods, Planner, caveats_of_webhooks
 from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
@@ -92,7 +92,7 @@ class MadeByControllers:
     @property
     def caveats(self) -> Iterator[Caveat]:
         """The assumptions."""
-        yield from map(injected, self._engine.api_server.injections.values())
+        yield from caveats_of_webhooks(self._engine.api_server)
 
     def changes(self) -> Iterator[Change]:
         """The state afterwards."""

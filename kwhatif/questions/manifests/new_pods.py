@@ -16,8 +16,14 @@ from kwhatif.controllers.contract import Create, Remove
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
-from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.caveat.workloads import (
+    ContainerRequests,
+    Injected,
+    RecommendationIgnored,
+    ReplicasKept,
+    UnknownController,
+)
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
@@ -46,14 +52,19 @@ from kwhatif.workloads.replicas import HASH_LABEL, replica_set_of
 def assumed_of_new(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about the pods and claims that were created in the simulation."""
     yield from caveats_of_claims(api_server)
+    yield from caveats_of_webhooks(api_server)
+
+
+def caveats_of_webhooks(api_server: ApiServer) -> Iterator[Caveat]:
+    """What webhooks add to the pods that were created, or would add if they were registered."""
     yield from map(injected, api_server.injections.values())
+    if api_server.unrecommended:
+        yield RecommendationIgnored(workloads=tuple(api_server.unrecommended))
 
 
 def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about claims that were created or bound; or why they are not bound."""
-    touched = dict.fromkeys(event.object for event in api_server.history.events)
-    for name in touched:
-        kind, _, key = name.partition(" ")
+    for kind, key in map(ObjectRef.parse, api_server.history.touched()):
         caveat = caveat_of(key, api_server) if kind == PersistentVolumeClaim.__name__ else None
         is_there = api_server.state.cluster.get(PersistentVolumeClaim, key) is not None
         if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):

@@ -18,7 +18,7 @@ from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.pods import PodChoice
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, ObjectRef, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
@@ -114,7 +114,7 @@ def subject_of(text: str, session: Session, namespace: str) -> Subject:
         found = None
     if lookup.mistakes or found is None:
         raise InputError([Problem(text, wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
-    name = f"{type(found).__name__} {key_of(found)}"
+    name = str(ObjectRef.of(found))
     pods = tuple(_pods_of(found, session))
     if not pods:
         said = "it is on no node: nothing can evict it" if isinstance(found, Pod) else "none of its pods is on a node"
@@ -274,7 +274,7 @@ def _shield(session: Session, subject: Subject, threats: Sequence[ThreatRow]) ->
     """
     real = [each for each in threats if each.kind in ("pending", "template")]
     own = [
-        each for each in threats if each.kind == "class" and each.by.partition(" ")[2] not in SYSTEM_PRIORITY_CLASSES
+        each for each in threats if each.kind == "class" and ObjectRef.parse(each.by).key not in SYSTEM_PRIORITY_CLASSES
     ]
     needed = [each.priority for each in real or own if each.priority is not None]
     if not needed:
