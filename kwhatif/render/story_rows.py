@@ -23,7 +23,7 @@ from kwhatif.report.story import (
     StoryWorkloadRow,
 )
 from kwhatif.simulation.history import EventRow
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import in_seconds, plural, some
 
 #: How a pod went, in words.
 _HOW = {
@@ -200,19 +200,14 @@ _NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "C
 _MESSAGES = ("unschedulable", "nominated")
 
 
-def seconds(value: float) -> str:
-    """`30 s`."""
-    return f"{value:g} s"
-
-
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
     """When each event happened, from the start of what was asked; with `-o wide` also earlier and minor events."""
-    rows = [(seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
+    rows = [(in_seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
     yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:
         count = plural(story.first_event, "event")
         hint = "" if detail.page else " (-o wide)"
-        before = f"Before, the cluster settles by itself: {count} in {seconds(story.asked or 0.0)}{hint}"
+        before = f"Before, the cluster settles by itself: {count} in {in_seconds(story.asked or 0.0)}{hint}"
         yield Sentence(before, "faint")
 
 
@@ -269,7 +264,7 @@ def why_refused(message: str) -> str:
 def _line(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     first = alike[0]
     if first.verb == _REFUSED and len(alike) > 1:
-        times = f"{len(alike):,} times, until {seconds(alike[-1].at)}"
+        times = f"{len(alike):,} times, until {in_seconds(alike[-1].at)}"
         return f"{_REFUSED} a {first.ref.kind} {times}: {why_refused(first.detail)}"
     phrase = PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
     nodes = list(dict.fromkeys(event.node for event in alike if event.node))
@@ -300,7 +295,7 @@ def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     first, *others = details
     if alike[0].verb in _MESSAGES:
         message, first = first, said.get(first, first)
-        said.setdefault(message, f"as at {seconds(alike[0].at)}")
+        said.setdefault(message, f"as at {in_seconds(alike[0].at)}")
     more = f" (and {plural(len(others), 'other message')})" if others else ""
     return f": {first}{more}"
 
@@ -320,7 +315,7 @@ def _below(story: Story) -> Iterator[Item]:
         alike, depth = stack.pop()
         first = alike[0]
         actor = first.actor if first.actor.startswith("kubelet ") else _actor(first)
-        yield Item(f"{seconds(first.at):>8}  {actor} {_line(alike, said)}", depth=depth)
+        yield Item(f"{in_seconds(first.at):>8}  {actor} {_line(alike, said)}", depth=depth)
         for event in reversed(alike):
             stack.extend((group, depth + 1) for group in reversed(_siblings(children, event.id)))
 

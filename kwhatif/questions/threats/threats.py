@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.disruption import budget_pods
+from kwhatif.descheduler.build import RunnablePolicy
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.policy import RunnablePolicy
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.edits.words import reference
@@ -238,7 +238,7 @@ def _classes(session: Session, lowest: int) -> tuple[list[PriorityClass], list[H
 
 
 def _descheduled(session: Session, subject: Subject, asked: DeschedulerAsked) -> Iterator[ThreatRow]:
-    cycle = run_cycle(asked.policy, DeschedulerWorld(session.state, parse_time(asked.at)))
+    cycle = run_cycle(asked.policy, Sandbox(session.state, parse_time(asked.at)))
     found: dict[str, list[str]] = {}
     for each in cycle.attempts:
         if each.by is None and each.pod in subject.pods:
