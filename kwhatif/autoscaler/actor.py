@@ -19,9 +19,9 @@ from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, Vi
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
+from kwhatif.kube.model.meta import SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_daemon_pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
@@ -163,16 +163,11 @@ def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]
                 for name in names
                 if (node := state.node(name)) is not None
                 for info in node.pods
-                if not (is_mirror(info.pod) or _is_of_daemon_set(info.pod))
+                if not (is_mirror(info.pod) or is_daemon_pod(info.pod))
             ),
         )
         for found, names in known.rounds
     )
-
-
-def _is_of_daemon_set(pod: Pod) -> bool:
-    owner = controller_of(pod.metadata)
-    return owner is not None and owner.kind == "DaemonSet"
 
 
 def knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
