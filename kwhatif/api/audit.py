@@ -18,10 +18,9 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.given import named_input
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import named_input, require_namespace
+from kwhatif.sources.network import parse_timeout
 from kwhatif.sources.text.files import standard_input
-from kwhatif.sources.timeout import parse_timeout
 
 if TYPE_CHECKING:
     from kwhatif.report.risks import AuditRow, ProbeName
@@ -53,7 +52,7 @@ def audit(
     from kwhatif.api.scenarios import runner
     from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
     from kwhatif.questions.audit.scenario import AuditOutcome
-    from kwhatif.sources.baseline import accepted_in, read_baseline
+    from kwhatif.sources.policy import accepted_in, read_baseline
 
     probes = _probes(options.get("only", ""))
     require_namespace(namespace or "", session.cluster)

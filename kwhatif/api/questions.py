@@ -17,8 +17,7 @@ from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import Source, named_inputs, require_namespace
 
 
 def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
@@ -161,7 +160,7 @@ def pending(
     require_names(pods, "pod")
     from kwhatif.questions.queue_report.question import ask_queue
     from kwhatif.questions.queue_report.trying import QueueQuestion
-    from kwhatif.sources.manifests.named import pending_keys
+    from kwhatif.sources.manifests.given import pending_keys
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
     keys = pending_keys(pods, clusters, namespace or session.namespace)

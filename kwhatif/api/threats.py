@@ -16,8 +16,7 @@ from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.given import Source, named_input
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import Source, named_input, require_namespace
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:

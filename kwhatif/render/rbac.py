@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.kinds import ASKED, Asked
 
 
 def cluster_role(lists: Iterable[Asked] = ASKED, *, watch: bool = False) -> str:
