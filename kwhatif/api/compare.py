@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.notebook import answered
 from kwhatif.api.options import CompareArguments
+from kwhatif.api.pages import answered
 from kwhatif.api.questions import preempt
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
@@ -85,7 +85,7 @@ def compare_clusters(
     for session in (before, after):
         require_session(session, "compare_clusters")
     require_known(options, CompareArguments, "compare_clusters")
-    from kwhatif.questions.comparing.compare import ask_compare
+    from kwhatif.questions.comparing import ask_compare
 
     asked = {"preempt": preempt} if questions is None else questions
     said = {name: _said(question) for name, question in asked.items()}

@@ -1,7 +1,8 @@
 """An autoscaler in a simulation with time: a controller that adds nodes for pods that find no room.
 
-It looks a while after a pod was found unschedulable, and again until it adds nothing more. What it asks for registers
-and gets ready later: how much later depends on the cloud, and is assumed.
+It runs its loop a while after a pod was found unschedulable, and again until it adds nothing more (`RunOnce` in
+`cluster-autoscaler/core/static_autoscaler.go`; Karpenter's `provisioning/batcher.go`). Nodes register and get ready
+later: how much later depends on the cloud, and is assumed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _REGISTERS = 10.0
 _MOST_ROUNDS = 100
 
 
-class Coming(msgspec.Struct, frozen=True):
+class Launching(msgspec.Struct, frozen=True):
     """A machine that was asked for, and the second at which its node is ready."""
 
     node: NewNode
@@ -44,15 +45,15 @@ class Coming(msgspec.Struct, frozen=True):
         return max(self.ready - _REGISTERS, self.asked)
 
 
-class Played(msgspec.Struct, frozen=True):
+class AutoscalerMemory(msgspec.Struct, frozen=True):
     """What an autoscaler remembers: everything in it is immutable, so that forks share it."""
 
     autoscaler: NodeAutoscaler
-    #: When it looks at the pods next.
-    looks: float | None = None
-    coming: tuple[Coming, ...] = ()
-    #: UIDs of the pods that it has done for what it can, until a node comes.
-    settled: frozenset[str] = frozenset()
+    #: When its loop runs next.
+    next_loop: float | None = None
+    launching: tuple[Launching, ...] = ()
+    #: UIDs of the pods for which it has done what it can, until a node comes.
+    handled: frozenset[str] = frozenset()
     #: What it has added, and the names of the nodes.
     rounds: tuple[tuple[ScalingRound, tuple[str, ...]], ...] = ()
     caveats: tuple[Caveat, ...] = ()
@@ -72,7 +73,8 @@ class NodeAutoscaling:
             at: the moment at which the simulation starts, RFC 3339.
             startup: how many seconds a node takes to be ready.
         """
-        self._start, self._profiles, self._at, self._startup = Played(autoscaler), profiles, parse_time(at), startup
+        self._start, self._profiles = AutoscalerMemory(autoscaler), profiles
+        self._at, self._startup = parse_time(at), startup
         self.name = autoscaler.kind
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
@@ -80,43 +82,43 @@ class NodeAutoscaling:
         del before, view
         return ("",) if isinstance(after, Pod) and not after.spec.node_name and is_unschedulable(after) else ()
 
-    def of(self, view: View) -> Played:
+    def of(self, view: View) -> AutoscalerMemory:
         """What it remembers."""
-        found: Played = view.memory(self.name, "").get("played", self._start)
+        found: AutoscalerMemory = view.memory(self.name, "").get("memory", self._start)
         return found
 
     def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         known = self.of(view)
-        writes = list(_arriving(known.coming, view))
+        writes = list(_arriving(known.launching, view))
         known = _arrived(known, view)
         waiting = {info.uid for info in view.state.pending.values() if is_unschedulable(info.pod)}
-        if waiting - known.settled and known.looks is None and len(known.rounds) < _MOST_ROUNDS:
-            known = replace(known, looks=view.now + known.autoscaler.delay)
-        if known.looks is not None and known.looks <= view.now:
-            known, asked = self._look(known, view) if waiting else (replace(known, looks=None), [])
+        if waiting - known.handled and known.next_loop is None and len(known.rounds) < _MOST_ROUNDS:
+            known = replace(known, next_loop=view.now + known.autoscaler.delay)
+        if known.next_loop is not None and known.next_loop <= view.now:
+            known, asked = self._look(known, view) if waiting else (replace(known, next_loop=None), [])
             writes += asked
-        view.memory(self.name, key)["played"] = known
-        times = (time for each in known.coming for time in (each.registers, each.ready) if time > view.now)
-        again = earliest(known.looks, *times)
+        view.memory(self.name, key)["memory"] = known
+        times = (time for each in known.launching for time in (each.registers, each.ready) if time > view.now)
+        again = earliest(known.next_loop, *times)
         return NOTHING if again is None and not writes else SyncResult(tuple(writes), again)
 
-    def _look(self, known: Played, view: View) -> tuple[Played, list[Write]]:
+    def _look(self, known: AutoscalerMemory, view: View) -> tuple[AutoscalerMemory, list[Write]]:
         at = format_time(self._at // SECOND + int(view.now))
         found = known.autoscaler.decide(view.state, self._profiles, at)
-        settled = frozenset(info.uid for info in view.state.pending.values())
+        handled = frozenset(info.uid for info in view.state.pending.values())
         groups = knows_no_groups(known.autoscaler, view.state)
         caveats = tuple(dict.fromkeys((*known.caveats, *found.caveats, *groups)))
         if not found.nodes:
             rounds = known.rounds if _repeats(found.round, known.rounds) else (*known.rounds, (found.round, ()))
-            return replace(known, looks=None, settled=settled, rounds=rounds, caveats=caveats), []
-        coming = tuple(Coming(node, view.now, view.now + self._startup) for node in found.nodes)
+            return replace(known, next_loop=None, handled=handled, rounds=rounds, caveats=caveats), []
+        launching = tuple(Launching(node, view.now, view.now + self._startup) for node in found.nodes)
         added = replace(found.round, added=tuple(node.row for node in found.nodes))
-        after = Played(
+        after = AutoscalerMemory(
             autoscaler=found.then,
-            looks=view.now + known.autoscaler.delay,
-            coming=(*known.coming, *coming),
-            settled=settled,
+            next_loop=view.now + known.autoscaler.delay,
+            launching=(*known.launching, *launching),
+            handled=handled,
             rounds=(*known.rounds, (added, tuple(node.name for node in found.nodes))),
             caveats=caveats,
         )
@@ -129,9 +131,9 @@ def _repeats(found: ScalingRound, rounds: Sequence[tuple[ScalingRound, object]])
     return bool(rounds) and {row.pod for row in found.refused} <= said
 
 
-def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
+def _arriving(launching: Iterable[Launching], view: View) -> Iterator[Write]:
     """Nodes register, and get ready."""
-    for each in coming:
+    for each in launching:
         there = view.state.cluster.get(Node, each.node.name)
         if there is not None and each.ready <= view.now:
             yield Update(each.node.started(there))
@@ -140,16 +142,18 @@ def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
             yield from (Create(obj, stored=isinstance(obj, Pod)) for obj in each.node.besides)
 
 
-def _arrived(known: Played, view: View) -> Played:
+def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
     """What is known once the nodes of this moment are there; then it looks at all pods again."""
-    new = [each.node for each in known.coming if each.registers <= view.now and view.state.node(each.node.name) is None]
-    left = tuple(each for each in known.coming if each.ready > view.now)
-    settled = known.settled if len(left) == len(known.coming) else frozenset[str]()
+    new = [
+        each.node for each in known.launching if each.registers <= view.now and view.state.node(each.node.name) is None
+    ]
+    left = tuple(each for each in known.launching if each.ready > view.now)
+    handled = known.handled if len(left) == len(known.launching) else frozenset[str]()
     autoscaler = known.autoscaler.with_nodes(new) if new else known.autoscaler
-    return replace(known, autoscaler=autoscaler, coming=left, settled=settled)
+    return replace(known, autoscaler=autoscaler, launching=left, handled=handled)
 
 
-def rounds_of(known: Played, state: State) -> tuple[ScalingRound, ...]:
+def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:
     """The rounds, with the pods that are on the nodes of each, but those that belong to the nodes."""
     return tuple(
         replace(

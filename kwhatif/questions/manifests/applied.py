@@ -16,7 +16,7 @@ from kwhatif.admission.pod_security import check_pod_security, fills_in_contexts
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked, PodSecurityWarns
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.helm import HelmHook
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
@@ -142,7 +142,7 @@ def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
 
 
 def _applied(obj: KubernetesObject) -> Applied:
-    name = f"{type(obj).__name__} {key_of(obj)}"
+    name = str(ObjectRef.of(obj))
     return Applied(obj, SourceRow(file=name, object=name), restarted=True)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from kwhatif.kube.matching.field_errors import json_name, range_of
 from kwhatif.kube.model.meta import Model
-from kwhatif.scheduler.configuration.strict import json_name, range_of
 from kwhatif.sources.text.documents import Buffer, Document
 from kwhatif.sources.text.problems import FieldPath, ObjectProblems, Problems, hint_for_file
 

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, get_type_hints
 import msgspec
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
-from kwhatif.scheduler.configuration.strict import json_name
+from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest
 from kwhatif.sources.decoding.kinds import ASKED, KINDS, Asked, group_of
 from kwhatif.sources.text.problems import FieldPath, to_text
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
