@@ -1,12 +1,13 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
-`generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
+A block is regenerated between
 `<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, `<!-- call: TOOL {…} -->` what
 `kwhatif mcp` answers about the demo, and `<!-- figures -->` what was compared.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -140,6 +141,11 @@ def generated() -> dict[Path, str]:
 
 def main() -> int:
     """Write, or with `--check` list, what is out of date."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument(
+        "--check", action="store_true", help="write nothing; list what is out of date, and exit with 1"
+    )
+    asked = options.parse_args()
     for name in SET_BY_USER:
         os.environ.pop(name, None)
     os.environ |= ENVIRONMENT
@@ -147,7 +153,7 @@ def main() -> int:
     import_all()
     texts = generated()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv:
+    if asked.check:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is out of date: run `make generated`")
         return bool(stale)
