@@ -16,7 +16,7 @@ from kwhatif.report.capacity import GangFitRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupResult
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo

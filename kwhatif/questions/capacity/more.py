@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.load import with_pod_images
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat

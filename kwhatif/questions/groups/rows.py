@@ -15,8 +15,14 @@ from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Status
-from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
-from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import (
+    GroupOutcome,
+    GroupResult,
+    for_members,
+    plain_cycle,
+    run_algorithm,
+    without_nominations,
+)
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Bind
 

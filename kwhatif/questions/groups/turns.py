@@ -13,7 +13,7 @@ from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.pod_info import PodInfo
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Admitted, Denied, changes_between
-from kwhatif.admission.quota.state import Counted, QuotaAdmission
+from kwhatif.admission.quota import Counted, QuotaAdmission
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.edits.edit import Edit, Requests, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve

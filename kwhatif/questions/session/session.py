@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import without_disabled
 from kwhatif.admission.pod_security import enforced, fills_in_contexts
-from kwhatif.admission.quota.scopes import KNOWN_SCOPES
+from kwhatif.admission.quota_scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
