@@ -22,9 +22,9 @@ from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, RolloutRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
+from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
-from kwhatif.workloads.replicas import free_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
 
 
