@@ -11,7 +11,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup, group_of
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
-from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.attempt import attempt, run_pre_enqueue
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Status
@@ -196,7 +196,7 @@ class GroupRows:
         state = self._api_server.state
         for info in state.members_of(key_of(group)).values():
             profile = profile_of(info.pod, self._profiles)
-            gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)
+            gated = None if info.pod.spec.node_name or profile is None else run_pre_enqueue(profile, info, state)
             if gated is not None:
                 return gated.status.message
         return ""

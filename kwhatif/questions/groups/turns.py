@@ -10,7 +10,7 @@ from kwhatif.questions.groups.rows import GroupRows, Tries
 from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
@@ -105,7 +105,7 @@ class GroupTurns:
     def _gate_of(self, members: Iterable[PodInfo]) -> Verdict | None:
         """What keeps the first of them out of the queue that is kept out, and so all of them."""
         profiles = ((info, self._profile_of(info)) for info in members)
-        gates = (held_back(profile, info, self._state) for info, profile in profiles if profile is not None)
+        gates = (run_pre_enqueue(profile, info, self._state) for info, profile in profiles if profile is not None)
         return next(filter(None, gates), None)
 
     def _note(self, key: str) -> None:
