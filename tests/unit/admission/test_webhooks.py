@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.asked import Asked, NewObject, asked_about
+from kwhatif.admission.webhooks import Asked, NewObject, asked_about
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.kube.model.policy import (
