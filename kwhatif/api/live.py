@@ -17,8 +17,7 @@ from kwhatif.questions.again import EVERYTHING, Concern
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
-from kwhatif.sources.dumps.collected import Collected, LoadedCluster
-from kwhatif.sources.dumps.progress import Progress
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress
 from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake

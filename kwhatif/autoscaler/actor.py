@@ -126,7 +126,7 @@ class NodeAutoscaling:
 
 
 def _repeats(found: ScalingRound, rounds: Sequence[tuple[ScalingRound, object]]) -> bool:
-    """Whether a round that adds nothing only says again for which pods nothing can be added."""
+    """Whether a round that adds nothing only repeats which pods cannot be helped."""
     said = {row.pod for earlier, _ in rounds for row in earlier.refused}
     return bool(rounds) and {row.pod for row in found.refused} <= said
 
@@ -154,7 +154,7 @@ def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
 
 
 def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:
-    """The rounds, with the pods that are on the nodes of each, but those that belong to the nodes."""
+    """The rounds, each with the pods on its nodes, without mirror pods and those of DaemonSets."""
     return tuple(
         replace(
             found,

@@ -50,9 +50,9 @@ from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
+from kwhatif.workloads.claims import missing_classes
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import with_names
-from kwhatif.workloads.inferred.classes import missing_classes
 
 
 def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:

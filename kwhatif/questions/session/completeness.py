@@ -34,7 +34,7 @@ from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolu
 from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.owners import Inferred
+from kwhatif.workloads.inferred_owners import Inferred
 
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "ReplicaSet": ReplicaSet,

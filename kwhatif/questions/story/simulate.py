@@ -14,10 +14,9 @@ from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Upda
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
-from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, SourcedEdit, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
-from kwhatif.edits.selection import Lookup
+from kwhatif.edits.selection import Lookup, drain_options
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
