@@ -137,7 +137,7 @@ class Incremental:
         return False
 
     def apply_added_node(self, node: NodeInfo) -> bool:
-        """A node was added; pods that it has by now are told of by `apply_pod_change`, after this.
+        """A node was added; pods that it has by now are passed to `apply_pod_change`, after this.
 
         Returns:
             Whether this is now what compiling again would give, except for the order of equal domains, which only
@@ -227,7 +227,7 @@ def apply_pod_change(
 
 
 def namespace_of(plugin: NodeFilter | NodeScorer) -> str | None:
-    """The only namespace whose pods `apply_pod_change` has to be told of; None: any pod."""
+    """The only namespace whose pods must be passed to `apply_pod_change`; None: all pods."""
     return plugin.namespace if isinstance(plugin, Incremental) else None
 
 

@@ -70,7 +70,7 @@ PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
 
 
 class QueueProfile(NamedTuple):
-    """What the queue needs of one profile."""
+    """The part of a profile that the queue needs."""
 
     registrations: Sequence[Registration] = ()
     pre_enqueue: Sequence[PreEnqueue] = ()
@@ -101,7 +101,7 @@ def _ask(plugin: PreEnqueuePlugin, state: State, pod: PodInfo) -> Status:
 
 
 class QueueingStrategy(IntEnum):
-    """How a pod gets back into the queue."""
+    """How a pod is requeued."""
 
     #: Not at all: it stays in the unschedulable pool.
     SKIP = 0
