@@ -152,8 +152,8 @@ class Touched:
         found.rearranged = any([each.rearranged for each in steps])  # noqa: C419 - a generator takes twice as long
         return found
 
-    # For readers that only count pods: pods that were added and removed again are left out, such as each status of a pod
-    # but the last. No changes may follow.
+    # For readers that only count pods: pods that were added and removed again are left out, as each status of a pod but
+    # the last. No changes may follow.
 
     @property
     def net_moves(self) -> Sequence[Move]:

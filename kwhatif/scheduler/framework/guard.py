@@ -90,7 +90,7 @@ class CallSite(NamedTuple):
         return found
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
-        """Say what happened, and where."""
+        """Raise the error with what happened, and where."""
         node = f" on node {self.node}" if self.node else ""
         raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
 
@@ -149,7 +149,7 @@ def _call_plugin(plugin: Any, name: str, *arguments: Any) -> object:
 
 
 def _view(argument: Any) -> Any:
-    """What a plugin gets of an argument."""
+    """The view of an argument that a plugin gets."""
     for kind, view in _VIEWS.items():
         if isinstance(argument, kind):
             return view(argument)

@@ -123,7 +123,7 @@ class Occurrence(NamedTuple):
 
     @property
     def pod_uid(self) -> str:
-        """The UID of the pod that it is about; "" if it is about something else."""
+        """The UID of the pod that it is about; "" if it is about another object."""
         obj = self.old if self.new is None else self.new
         return obj.metadata.uid or self.key if isinstance(obj, Pod) else ""
 
