@@ -178,7 +178,7 @@ class Session:
         self._sources = tuple(sources)
         #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
         self.treats_as_gangs = False
-        #: Custom kinds of which pods are made, in manifests too; None: the built-in ones (`sources.workload_kinds`).
+        #: Custom kinds of which pods are made (`sources.decoding.workload_kinds`); None: the built-in ones.
         self.workload_kinds: Any = None
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
@@ -331,7 +331,7 @@ class Session:
     def report(
         self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
     ) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+        """The decisions as a report about this session's cluster; `render.worded` completes it.
 
         `groups`: whether groups of pods were judged, where the cluster has them.
         """
