@@ -50,7 +50,7 @@ def _measure(
     context: Context, nodes: int, *, pods_per_node: int, scenarios: int, plain: int, target: float | None = None
 ) -> Iterator[Row]:
     shape = _shape(nodes, pods_per_node)
-    session = Session(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
+    session = Session.of(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
     asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])[:scenarios]
     player = NodePlayer(session, Parameters(), Outages())
     start = time.perf_counter()

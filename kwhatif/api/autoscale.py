@@ -137,7 +137,7 @@ def _question(
     at: str | None,
     now: datetime | None,
 ) -> AutoscalerQuestion:
-    from kwhatif.questions.session.moment import moment_of
+    from kwhatif.questions.session.session import moment_of
     from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
 
     if autoscaler == "karpenter" and node_groups is not None:

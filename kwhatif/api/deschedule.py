@@ -40,7 +40,7 @@ def deschedule(
     require_no_autoscaler(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
     from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
-    from kwhatif.questions.session.moment import moment_of
+    from kwhatif.questions.session.session import moment_of
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
 
     if (policy is None) == (strategy is None):

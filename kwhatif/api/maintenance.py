@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
 from kwhatif.api.notebook import answered
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
@@ -130,8 +132,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
     with rare_garbage_collection():
         session = session.with_owners()
         asked = ask_release(options, "", (), live=False)
-        other = session.for_release(asked.release)
-        other.caveats = (*session.caveats, *asked.caveats)
+        other = replace(session.for_release(asked.release), caveats=(*session.caveats, *asked.caveats))
         return answered(ask_upgrade(session, other, *([progress] if progress else ())), session)
 
 

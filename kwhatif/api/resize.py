@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Literal, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
 from kwhatif.api.notebook import answered
 from kwhatif.api.options import Times
@@ -16,8 +18,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.questions.resize import ask_resize, ask_updater
-from kwhatif.questions.session.moment import moment_of
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, moment_of
 from kwhatif.report import Report
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input
@@ -64,8 +65,7 @@ def resize(
         except Wrong as wrong:
             raise InputError([Problem(pod, wrong.message, hint=wrong.hint)]) from wrong
         owned = session.with_owners()
-        dated = owned.at(owned.state.fork())
-        dated.caveats = (*owned.caveats, *assumed)
+        dated = replace(owned, caveats=(*owned.caveats, *assumed))
         with rare_garbage_collection():
             return answered(ask_updater(dated, subject, parameters_of(options), where, parse_time(at)), session)
     if isinstance(requests, str):

@@ -17,7 +17,8 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.questions.groups.gates import with_gate
 from kwhatif.questions.manifests.hooks import steps_of
-from kwhatif.questions.session.session import Session, without_modelled
+from kwhatif.questions.session.completeness import without_modelled
+from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.simulate import Runs, applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.report import Report

@@ -115,7 +115,7 @@ def _kinds(only: str) -> tuple[ThreatKind, ...]:
 
 
 def _descheduler(session: Session, policy: Source, now: datetime) -> DeschedulerAsked:
-    from kwhatif.questions.session.moment import moment_of
+    from kwhatif.questions.session.session import moment_of
     from kwhatif.questions.threats.threats import DeschedulerAsked
     from kwhatif.sources.descheduler_policy import read_descheduler_policy
 

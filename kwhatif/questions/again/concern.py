@@ -269,7 +269,7 @@ def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:
     """The pods that were tried, if all of them fit nowhere, and the events that their rejecting plugins wait for."""
-    found = None if session.tried is None else session.tried.unschedulable
+    found = None if session.attempts is None else session.attempts.unschedulable
     decided = {each.pod for each in report.decisions if each.outcome == "Unschedulable"}
     if not found or report.changes or decided != {each.pod for each in report.decisions}:
         return None

@@ -36,10 +36,8 @@ def with_gate(session: Session, objects: Iterable[object]) -> Session:
     if not any(isinstance(each, PodGroup) for each in objects):
         return session
     release = find_release(minor).with_gates({**settings, GROUPS_GATE: True})
-    made = session.for_release(release)
-    made.scheduler = session.scheduler
-    made.unedited = None if session.unedited is None else session.unedited.for_release(release)
-    return made
+    unedited = None if session.unedited is None else session.unedited.for_release(release)
+    return replace(session.for_release(release), scheduler=session.scheduler, unedited=unedited)
 
 
 def _is_stored(each: Applied) -> bool:

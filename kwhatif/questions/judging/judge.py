@@ -39,7 +39,8 @@ from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_r
 from kwhatif.questions.manifests.new_pods import NewPods, Planner
 from kwhatif.questions.placing.described import Describe, Explain
 from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.session.session import Session, without_modelled
+from kwhatif.questions.session.completeness import without_modelled
+from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import JudgedWorkload, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -270,8 +271,8 @@ class _Judging:
         return judged
 
     def _note_more(self) -> None:
-        if self._session.tried is not None:
-            self._session.tried.note_more()
+        if self._session.attempts is not None:
+            self._session.attempts.note_more()
 
     def _settled(self, planned: Sequence[Planned], state: State) -> Played:
         """With time: rollouts continue to their end, with all reactions."""

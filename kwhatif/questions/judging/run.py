@@ -160,8 +160,8 @@ class ManifestRun:
             manifest.admitted(pod, outcome)
 
     def _tried(self, result: ScheduleResult) -> None:
-        if self._session.tried is not None:
-            self._session.tried.note(result)
+        if self._session.attempts is not None:
+            self._session.attempts.note(result)
         asked = self._asked(result)
         decision = self._decided.decide(result, None if asked is None else asked.explained)
         if asked is not None and decision is not None:

@@ -60,7 +60,7 @@ def cron_job() -> str:
 
 
 def session(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> Session:
-    return Session(
+    return Session.of(
         cluster(node("a").allocatable(cpu="2"), node("b").allocatable(cpu="1"), namespace("default"), *objects)
     )
 
@@ -134,8 +134,7 @@ def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.M
     monkeypatch.setattr(many, "MOST", 20)
     profile = next(iter(session().profiles.values()))
     filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
-    asked = session()
-    asked.profiles = {"default-scheduler": replace(profile, filter=filters)}
+    asked = replace(session(), profiles={"default-scheduler": replace(profile, filter=filters)})
     found = row(ask(asked, manifest("Deployment"), full=False))
     assert (found.placed, found.unschedulable, found.ignored) == (20, 0, HUGE - 20)
 
@@ -243,7 +242,7 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch.setattr(played, "EVICTING", evicting)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
-    there = Session(
+    there = Session.of(
         cluster(*(node(name).allocatable(cpu="4", pods="100") for name in "ab"), namespace("default"), high, *low)
     )
     text = (

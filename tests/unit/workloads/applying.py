@@ -36,7 +36,7 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
     plan = comparison.plan_update(new, there, rollout)
     if not there.all(Node):
         there.add(node("big").allocatable(cpu="1k", memory="1Ti", pods="1k").build())
-    session = Session(there)
+    session = Session.of(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
     pending = PendingPods(session, session.state, [planned], wanted=(), full=False)
     played = InstantRun(session, session.state.fork(), [planned], pending, lambda *_: None, rollout).play()
