@@ -15,7 +15,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.names import did_you_mean, nearest
 from kwhatif.kube.model.node import Node
-from kwhatif.questions.autoscaling.autoscale import (
+from kwhatif.questions.autoscale import (
     AutoscalerChoice,
     AutoscalerQuestion,
     ask_autoscale,

@@ -171,7 +171,7 @@ def pending(
     with rare_garbage_collection():
         report = ask_queue(session, QueueQuestion(pods=keys, choice=choice, explain=explain))
         if session.scaling is not None:
-            from kwhatif.questions.autoscaling.autoscale import with_rounds
+            from kwhatif.questions.autoscale import with_rounds
 
             report = with_rounds(report, session, session.scaling)
         return answered(report, session)

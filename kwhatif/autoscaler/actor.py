@@ -6,7 +6,7 @@ and gets ready later: how much later depends on the cloud, and is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -14,15 +14,12 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
 from kwhatif.autoscaler.contract import NewNode, NodeAutoscaler
+from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
-from kwhatif.kube.matching.groups import group_of, has_groups
-from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
@@ -45,18 +42,15 @@ class Coming(msgspec.Struct, frozen=True):
         return max(self.ready - _REGISTERS, self.asked)
 
 
-class Played(msgspec.Struct, frozen=True):
+class AutoscalerMemory(msgspec.Struct, frozen=True):
     """What an autoscaler remembers: everything in it is immutable, so that forks share it."""
 
-    autoscaler: NodeAutoscaler
+    loop: AutoscalerLoop
     #: When it looks at the pods next.
     looks: float | None = None
     coming: tuple[Coming, ...] = ()
     #: UIDs of the pods that it has done for what it can, until a node comes.
     settled: frozenset[str] = frozenset()
-    #: What it has added, and the names of the nodes.
-    rounds: tuple[tuple[ScalingRound, tuple[str, ...]], ...] = ()
-    caveats: tuple[Caveat, ...] = ()
 
 
 class NodeAutoscaling:
@@ -73,7 +67,8 @@ class NodeAutoscaling:
             at: the moment at which the simulation starts, RFC 3339.
             startup: how many seconds a node takes to be ready.
         """
-        self._start, self._profiles, self._at, self._startup = Played(autoscaler), profiles, parse_time(at), startup
+        self._start, self._profiles = AutoscalerMemory(AutoscalerLoop(autoscaler)), profiles
+        self._at, self._startup = parse_time(at), startup
         self.name = autoscaler.kind
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
@@ -81,9 +76,9 @@ class NodeAutoscaling:
         del before, view
         return ("",) if isinstance(after, Pod) and not after.spec.node_name and is_unschedulable(after) else ()
 
-    def of(self, view: View) -> Played:
+    def of(self, view: View) -> AutoscalerMemory:
         """What it remembers."""
-        found: Played = view.memory(self.name, "").get("played", self._start)
+        found: AutoscalerMemory = view.memory(self.name, "").get("memory", self._start)
         return found
 
     def sync(self, key: str, view: View) -> SyncResult:
@@ -92,42 +87,29 @@ class NodeAutoscaling:
         writes = list(_arriving(known.coming, view))
         known = _arrived(known, view)
         waiting = {info.uid for info in view.state.pending.values() if is_unschedulable(info.pod)}
-        if waiting - known.settled and known.looks is None and len(known.rounds) < _MOST_ROUNDS:
-            known = replace(known, looks=view.now + known.autoscaler.delay)
+        if waiting - known.settled and known.looks is None and len(known.loop.rounds) < _MOST_ROUNDS:
+            known = replace(known, looks=view.now + known.loop.autoscaler.delay)
         if known.looks is not None and known.looks <= view.now:
             known, asked = self._look(known, view) if waiting else (replace(known, looks=None), [])
             writes += asked
-        view.memory(self.name, key)["played"] = known
+        view.memory(self.name, key)["memory"] = known
         times = (time for each in known.coming for time in (each.registers, each.ready) if time > view.now)
         again = earliest(known.looks, *times)
         return NOTHING if again is None and not writes else SyncResult(tuple(writes), again)
 
-    def _look(self, known: Played, view: View) -> tuple[Played, list[Write]]:
+    def _look(self, known: AutoscalerMemory, view: View) -> tuple[AutoscalerMemory, list[Write]]:
         at = format_time(self._at // SECOND + int(view.now))
-        found = known.autoscaler.decide(view.state, self._profiles, at)
+        loop, found = known.loop.look(view.state, self._profiles, at)
         settled = frozenset(info.uid for info in view.state.pending.values())
-        groups = knows_no_groups(known.autoscaler, view.state)
-        caveats = tuple(dict.fromkeys((*known.caveats, *found.caveats, *groups)))
         if not found.nodes:
-            rounds = known.rounds if _repeats(found.round, known.rounds) else (*known.rounds, (found.round, ()))
-            return replace(known, looks=None, settled=settled, rounds=rounds, caveats=caveats), []
-        coming = tuple(Coming(node, view.now, view.now + self._startup) for node in found.nodes)
-        added = replace(found.round, added=tuple(node.row for node in found.nodes))
-        after = Played(
-            autoscaler=found.then,
-            looks=view.now + known.autoscaler.delay,
-            coming=(*known.coming, *coming),
+            return replace(known, looks=None, settled=settled, loop=loop), []
+        after = AutoscalerMemory(
+            loop=loop,
+            looks=view.now + loop.autoscaler.delay,
+            coming=(*known.coming, *(Coming(node, view.now, view.now + self._startup) for node in found.nodes)),
             settled=settled,
-            rounds=(*known.rounds, (added, tuple(node.name for node in found.nodes))),
-            caveats=caveats,
         )
         return after, [Create(node.claim) for node in found.nodes if node.claim is not None]
-
-
-def _repeats(found: ScalingRound, rounds: Sequence[tuple[ScalingRound, object]]) -> bool:
-    """Whether a round that adds nothing only says again for which pods nothing can be added."""
-    said = {row.pod for earlier, _ in rounds for row in earlier.refused}
-    return bool(rounds) and {row.pod for row in found.refused} <= said
 
 
 def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
@@ -141,41 +123,32 @@ def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
             yield from (Create(obj, stored=isinstance(obj, Pod)) for obj in each.node.besides)
 
 
-def _arrived(known: Played, view: View) -> Played:
+def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
     """What is known once the nodes of this moment are there; then it looks at all pods again."""
     new = [each.node for each in known.coming if each.registers <= view.now and view.state.node(each.node.name) is None]
     left = tuple(each for each in known.coming if each.ready > view.now)
     settled = known.settled if len(left) == len(known.coming) else frozenset[str]()
-    autoscaler = known.autoscaler.with_nodes(new) if new else known.autoscaler
-    return replace(known, autoscaler=autoscaler, coming=left, settled=settled)
+    loop = replace(known.loop, autoscaler=known.loop.autoscaler.with_nodes(new)) if new else known.loop
+    return replace(known, loop=loop, coming=left, settled=settled)
 
 
-def rounds_of(known: Played, state: State) -> tuple[ScalingRound, ...]:
+def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:
     """The rounds, with the pods that are on the nodes of each, but those that belong to the nodes."""
     return tuple(
         replace(
             found,
             placed=tuple(
-                Destination(pod=info.key, node=name)
-                for name in names
-                if (node := state.node(name)) is not None
+                Destination(pod=info.key, node=added.node)
+                for added in found.added
+                if (node := state.node(added.node)) is not None
                 for info in node.pods
                 if not (is_mirror(info.pod) or _is_of_daemon_set(info.pod))
             ),
         )
-        for found, names in known.rounds
+        for found in known.loop.rounds
     )
 
 
 def _is_of_daemon_set(pod: Pod) -> bool:
     owner = controller_of(pod.metadata)
     return owner is not None and owner.kind == "DaemonSet"
-
-
-def knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
-    """That it adds nodes pod by pod, where pods of groups wait: neither autoscaler reads `scheduling.k8s.io`."""
-    if has_groups(state.cluster):
-        waiting = {group_of(info.pod) for info in state.pending.values() if is_unschedulable(info.pod)}
-        known = waiting & state.cluster.all(PodGroup).keys()
-        if known:
-            yield AutoscalerKnowsNoGroups(autoscaler=autoscaler.name, groups=tuple(sorted(known)))

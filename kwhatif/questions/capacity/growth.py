@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from kwhatif.autoscaler.actor import knows_no_groups
-from kwhatif.autoscaler.contract import NodeAutoscaler
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, ExpanderTied, PodsLeftByAutoscaler
+from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, PodsLeftByAutoscaler
 from kwhatif.questions.capacity.filling import CapacityCount, Fit
 from kwhatif.questions.judging.question import as_unschedulable
 from kwhatif.questions.session.session import Session
@@ -42,43 +43,38 @@ def grow(session: Session, filling: CapacityCount, fit: Fit, limit: int) -> Grow
     """
     scaling = session.scaling
     assert scaling is not None, "it was asked for"
-    autoscaler: NodeAutoscaler = scaling.autoscaler
+    loop, refused = AutoscalerLoop(scaling.autoscaler), None
     added: Counter[str] = Counter()
-    said: dict[Caveat, None] = dict.fromkeys(scaling.caveats)
-    refused = None
-    for round_ in range(_MOST_ROUNDS):
+    left: tuple[Caveat, ...] = ()
+    for _ in range(_MOST_ROUNDS):
         stop = fit.row.stop
         if stop is None or stop.outcome not in ("Unschedulable", "Preempts"):
             break
-        state = _waiting(filling, limit)
-        said.update(dict.fromkeys(knows_no_groups(autoscaler, state)))
-        found = autoscaler.decide(state, session.profiles, scaling.at)
-        said.update(dict.fromkeys(each for each in found.caveats if not round_ or isinstance(each, ExpanderTied)))
+        loop, found = loop.look(_waiting(filling, limit), session.profiles, scaling.at)
         if not found.nodes:
             refused = next((row for row in found.round.refused if row.pod == stop.pod), None)
             if refused is None and added:
-                said[PodsLeftByAutoscaler(pods=(stop.pod,))] = None
+                left = (PodsLeftByAutoscaler(pods=(stop.pod,)),)
             break
         added.update(node.group for node in found.nodes)
         filling.come(found.nodes)
-        autoscaler = found.then.with_nodes(found.nodes)
+        loop = replace(loop, autoscaler=loop.autoscaler.with_nodes(found.nodes))
         before = _bound(filling.state)
         fit = filling.fill(limit)
         filling.end()
         if _bound(filling.state) == before and not fit.row.gangs:
-            said[PodsLeftByAutoscaler(pods=(stop.pod,))] = None
+            left = (PodsLeftByAutoscaler(pods=(stop.pod,)),)
             break
-    if added:
-        said[CloudCapacityUnknown()] = None
     row = GrownRow(
-        autoscaler=autoscaler.name,
+        autoscaler=scaling.autoscaler.name,
         at=scaling.at,
         fit=fit.row,
         nodes=dict(sorted(added.items())),
-        unbounded=tuple(name for name in sorted(added) if not autoscaler.is_bounded(name, filling.state)),
+        unbounded=tuple(name for name in sorted(added) if not loop.autoscaler.is_bounded(name, filling.state)),
         refused=refused,
     )
-    return Grown(row, fit, tuple(said))
+    said = (*scaling.caveats, *loop.caveats, *left, *((CloudCapacityUnknown(),) if added else ()))
+    return Grown(row, fit, said)
 
 
 def _waiting(filling: CapacityCount, limit: int) -> State:
