@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kwhatif.autoscaler.answer import AddedNode
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, is_extended_resource
 from kwhatif.kube.model.node import ZONE
-from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.rows import node_state
 from kwhatif.report import Report

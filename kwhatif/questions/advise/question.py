@@ -19,11 +19,11 @@ from kwhatif.questions.advise.change import COSTS, AdvisedChange
 from kwhatif.questions.advise.pod_attempt import PodAttempt
 from kwhatif.questions.advise.proposals import add_nodes
 from kwhatif.questions.decisions.decide import in_full, objections_of
+from kwhatif.questions.decisions.described import Describe
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import edit_session
-from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceKind, AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, AdviseRow, PatchRow

@@ -21,7 +21,7 @@ from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, Schedulin
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaimTemplate
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Job
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.scheduler.framework.events import PLAIN, cluster_events

@@ -13,9 +13,9 @@ from kwhatif.edits.edit import AddNodes, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
 from kwhatif.questions.capacity.growth import grow
+from kwhatif.questions.decisions.rows import queued_row
 from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import edit_session
-from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, PeakRow, PreemptingRow, TargetRow

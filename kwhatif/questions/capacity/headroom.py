@@ -17,8 +17,8 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.capacity.filling import CapacityCount, Part
 from kwhatif.questions.capacity.gangs import members_of
+from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, PeakRow, ShapeRow

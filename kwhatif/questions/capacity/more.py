@@ -17,9 +17,9 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
+from kwhatif.questions.judging.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.profile import scheduler_of
 from kwhatif.state.pod_info import PodInfo

@@ -10,17 +10,16 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
-from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.unknown_names import unknown_objects
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.new_pods import NewPod
-from kwhatif.questions.rows import (
+from kwhatif.questions.decisions.nearest_miss import nearest_miss, unknown_objects
+from kwhatif.questions.decisions.rows import (
     decision_about,
     decision_about_result,
     feasible_row,
     owner_and_workload,
     rejected_rows,
 )
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.report.decision import (
     BudgetRow,
     CandidateRow,

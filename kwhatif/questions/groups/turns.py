@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.questions.decisions.rows import decision_about
 from kwhatif.questions.groups.rows import GroupRows, Tries
-from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import held_back

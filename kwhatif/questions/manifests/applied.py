@@ -23,7 +23,7 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Namespace, NamespaceMeta
-from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.session.asked import Subject, admission_not_asked, new_object
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow

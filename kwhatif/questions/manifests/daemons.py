@@ -19,9 +19,9 @@ from kwhatif.kube.model.meta import ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet
+from kwhatif.questions.decisions.rows import text_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.rows import text_of
 from kwhatif.scheduler.framework.attempt import held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import Profile, profile_of

@@ -14,8 +14,8 @@ from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.questions.decisions.decide import ignored, in_full, in_short
-from kwhatif.questions.placing.described import Describe
-from kwhatif.questions.placing.pending_pods import in_queue_order, may_have_rejected
+from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.judging.pending_pods import in_queue_order, may_have_rejected
 from kwhatif.questions.queue_report.replay import PendingPod, Replay
 from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying, kind_of
 from kwhatif.questions.session.session import Session

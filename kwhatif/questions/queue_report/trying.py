@@ -12,11 +12,11 @@ from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of, in_full
+from kwhatif.questions.decisions.described import AtOnce, Describe, Explained
+from kwhatif.questions.decisions.rows import owner_of
 from kwhatif.questions.groups.gates import is_about_groups
 from kwhatif.questions.groups.turns import GroupTurns
-from kwhatif.questions.placing.described import AtOnce, Describe, Explained
 from kwhatif.questions.queue_report.wakeups import wake_ups
-from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import PodGroupsRow

@@ -12,7 +12,7 @@ from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import PodCondition, SchedulingEvents
-from kwhatif.questions.decisions.fail_on import fails, parse_fail_on
+from kwhatif.policy.fail_on import fails, parse_fail_on
 from kwhatif.questions.session.session import Session
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow
 from kwhatif.scheduler.catalog import default_profile

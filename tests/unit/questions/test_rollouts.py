@@ -20,8 +20,8 @@ from kwhatif.kube.model.pod import PodCondition, PodMeta, PodSpec, PodTemplateSp
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
+from kwhatif.policy.fail_on import fails
 from kwhatif.policy.judge import judge as judge_by
-from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied

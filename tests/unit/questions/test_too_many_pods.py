@@ -15,7 +15,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story import played
 from kwhatif.render.markdown import to_markdown

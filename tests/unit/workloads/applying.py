@@ -10,7 +10,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.judging.planned import PendingPods, Planned
+from kwhatif.questions.judging.manifest_rollout import Planned
+from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import InstantRun
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
