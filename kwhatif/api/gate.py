@@ -16,7 +16,7 @@ from kwhatif.api.options import PathLike
 from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row

@@ -39,13 +39,13 @@ from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.groups.gates import with_groups
-from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import with_groups
 from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
+from kwhatif.questions.pod_groups import GroupTurns
 from kwhatif.questions.session.scaling import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster

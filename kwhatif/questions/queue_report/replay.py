@@ -20,7 +20,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.decisions.described import AtOnce, Explain, Explained, in_the_way, without
-from kwhatif.questions.groups.turns import GroupTurns, in_group_order
+from kwhatif.questions.pod_groups import GroupTurns, in_group_order
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of

@@ -14,8 +14,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.decisions.described import AtOnce, Describe, Explained
 from kwhatif.questions.decisions.rows import owner_of
-from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.groups.turns import GroupTurns
+from kwhatif.questions.pod_groups import GroupTurns, is_about_groups
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision, Outcome

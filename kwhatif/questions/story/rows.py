@@ -12,7 +12,7 @@ from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, pod_condition
-from kwhatif.questions.groups.rows import tried_groups
+from kwhatif.questions.pod_groups import tried_groups
 from kwhatif.questions.story.end import loop_row
 from kwhatif.questions.story.ending import Ending
 from kwhatif.report.story import (

@@ -25,7 +25,7 @@ from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Namespace
-from kwhatif.questions.groups.gates import with_gate
+from kwhatif.questions.manifests.applied import with_gate
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
