@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 
 from kwhatif.api.options import MaintenanceOptions
 from kwhatif.errors import InputError, OutOfTime, Problem
-from kwhatif.questions.story.player import Outcome, Player, S
+from kwhatif.questions.story.played import Outcome, Player, S
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 

@@ -18,7 +18,8 @@ from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.questions.manifests.applied import steps_of, with_gate
 from kwhatif.questions.session.completeness import without_modelled
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.simulate import Runs, applied_in
+from kwhatif.questions.story.rows import Runs
+from kwhatif.questions.story.simulate import applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters

@@ -46,7 +46,7 @@ from kwhatif.questions.manifests.applied import with_groups
 from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.pod_groups import GroupTurns
-from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.session.node_autoscalers import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report import Report

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
+from kwhatif.autoscaler.contract import NodeAutoscaler
+from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.requests import Resources, pod_resources, resource_nanos
 from kwhatif.kube.matching.tolerations import first_untolerated
 from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, NodeStartupAssumed
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, PoolObjection
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
 from kwhatif.kube.model.workload import Deployment
+from kwhatif.report.deciders import AutoscaleRow
 from kwhatif.scheduler.framework.evidence import taint_text
+from kwhatif.scheduler.framework.profile import Profile
 
 _POOL = "karpenter.sh/nodepool"
 #: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
@@ -172,3 +180,34 @@ def _signs(cluster: Cluster) -> Iterator[str]:
 
 def _is_autoscaler(labels: dict[str, str]) -> bool:
     return any(labels.get(name, "").endswith(_AUTOSCALERS) for name in _APP_LABELS)
+
+
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """Which autoscaler adds nodes for pods that find no room, and when."""
+
+    autoscaler: NodeAutoscaler
+    #: The moment, RFC 3339.
+    at: str
+    #: How many seconds a node takes from being asked for until it is ready.
+    startup: float = 90.0
+    caveats: Sequence[Caveat] = ()
+
+    def controllers(self, profiles: Mapping[str, Profile]) -> tuple[Controller, ...]:
+        """The autoscaler as an actor of a simulation with time."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling
+
+        return (NodeAutoscaling(self.autoscaler, profiles, self.at, self.startup),)
+
+    def played(self, view: View) -> tuple[AutoscaleRow, tuple[Caveat, ...]]:
+        """What it has added in a simulation, and caveats about that."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
+
+        known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
+        row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
+        said = (*self.caveats, *known.loop.caveats)
+        return row, (*said, *self.of_new_nodes) if any(found.added for found in row.rounds) else said
+
+    @property
+    def of_new_nodes(self) -> tuple[Caveat, ...]:
+        """Caveats if nodes are added."""
+        return CloudCapacityUnknown(), NodeStartupAssumed(seconds=self.startup)

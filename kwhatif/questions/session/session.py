@@ -32,8 +32,7 @@ from kwhatif.questions.session.completeness import (
     unmodelled_for,
     without_modelled,
 )
-from kwhatif.questions.session.node_autoscalers import nodes_not_added
-from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.session.node_autoscalers import Scaling, nodes_not_added
 from kwhatif.questions.session.stand_ins import stand_in_rows
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
