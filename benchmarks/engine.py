@@ -10,10 +10,16 @@ from msgspec.structs import replace
 
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most, times
-from kwhatif.kube.model.affinity import Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_spec import (
+    Affinity,
+    Container,
+    PodAffinity,
+    PodAffinityTerm,
+    ResourceRequirements,
+    TopologySpreadConstraint,
+)
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.state.pod_info import PodInfo

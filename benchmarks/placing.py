@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from benchmarks.context import Context
 from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
-from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.model.pod_spec import TopologySpreadConstraint
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.simulation.instant import InstantEngine

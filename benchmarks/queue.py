@@ -10,20 +10,21 @@ from msgspec.structs import replace
 
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, Requirement
+from kwhatif.kube.model.node import Node, NodeStatus
+from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_spec import (
     Affinity,
+    Container,
     NodeAffinity,
     NodeSelector,
     NodeSelectorTerm,
     PodAffinity,
     PodAffinityTerm,
+    ResourceRequirements,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.container import Container, ResourceRequirements
-from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, Requirement
-from kwhatif.kube.model.node import Node, NodeStatus
-from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.queue.event_handlers import EventHandlers

@@ -15,8 +15,8 @@ from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied, changes_between
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass

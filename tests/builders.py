@@ -10,23 +10,25 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Self
 
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
+from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
+from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSchedulingGate, PodSpec, PodStatus
+from kwhatif.kube.model.pod_spec import (
     Affinity,
+    Container,
+    ContainerPort,
     NodeAffinity,
     NodeSelector,
     NodeSelectorTerm,
     PodAffinity,
     PodAffinityTerm,
     PreferredSchedulingTerm,
+    ResourceRequirements,
     Toleration,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kwhatif.kube.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
-from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
-from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.kube.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
-from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSchedulingGate, PodSpec, PodStatus
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.kube.model.storage import ClaimVolumeSource, Volume
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Service, ServiceSpec

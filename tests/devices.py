@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
 from kwhatif.kube.model.pod import PodResourceClaim, PodResourceClaimStatus
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.resource import (
     ALL,
     EXACT_COUNT,

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, Forbidden
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, SyncResult, Update, Write
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of, parse_time
@@ -213,7 +213,7 @@ class World:
 
     def _make(self, write: Write) -> Denied | None:
         if isinstance(write, Create) and self.deny(write.obj):
-            return Denied("no")
+            return Denied("no", Forbidden("Test"))
         self.writes.append(write)
         match write:
             case Create():

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.storage import (
     ClaimReference,
     CSIDriver,

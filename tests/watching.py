@@ -18,7 +18,7 @@ from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page
 from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.validation.stand_ins import stand_in
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject
 from kwhatif.state.state import State
 from kwhatif.workloads.inferred.custom import stand_in_for_missing
 

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel import MATCH_CONDITIONS_BUDGET, CelError, CostBudget, Program, compile_expression
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
-from kwhatif.kube.model.admission_hooks import (
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.policy import (
     MatchCondition,
     MatchResources,
     MatchRule,
@@ -23,8 +25,6 @@ from kwhatif.kube.model.admission_hooks import (
     ValidatingAdmissionPolicyBinding,
     ValidatingWebhookConfiguration,
 )
-from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.meta import LabelSelector
 
 #: The variables that an expression may read: the others are incomplete here, or are about the user.
 _KNOWN = frozenset(

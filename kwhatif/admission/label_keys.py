@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each, with_parts
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.pod import Pod, PodSpec, pod_affinity_terms
+from kwhatif.kube.model.pod_spec import (
     Affinity,
     PodAffinity,
     PodAffinityTerm,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kwhatif.kube.model.meta import LabelSelector, Requirement
-from kwhatif.kube.model.pod import Pod, PodSpec, pod_affinity_terms
 
 Labels = Mapping[str, str]
 #: A selector, the keys to match and not to match, and the pod's labels -> the new selector.

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each, with_parts
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import CronJobSpec
 
 _SOME = "left-out"

@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import complete_pod_level, default_before_plugins, default_object, says_everything
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.plugins import PriorityClasses, resolve_priority
-from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins, says_everything
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import UnknownPriorityClass
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_template_images
-from kwhatif.admission.limit_ranger import check_claim_limits
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
-from kwhatif.admission.plugins import check_namespace
+from kwhatif.admission.plugins import check_claim_limits, check_namespace
 from kwhatif.admission.same import each, with_parts
 from kwhatif.admission.validation.workload import validate_workload, validate_workload_update
 from kwhatif.kube.matching.volumes import default_class, has_class

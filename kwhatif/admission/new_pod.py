@@ -14,34 +14,50 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import complete_pod_level, default_before_plugins, default_object
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
-from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, changes_between, forbidden, run_steps
+from kwhatif.admission.outcome import (
+    AdmissionStep,
+    Admitted,
+    Denied,
+    Forbidden,
+    ObjectNotFound,
+    changes_between,
+    forbidden,
+    run_steps,
+)
 from kwhatif.admission.plugins import (
     PriorityClasses,
     add_default_tolerations,
     admit_priority,
+    check_limits,
     check_namespace,
+    fill_in_limits,
+    no_priority_class,
     resolve_priority,
 )
-from kwhatif.admission.pod_defaults import complete_pod_level, default_before_plugins
-from kwhatif.admission.pod_security.policy import check_pod_security
+from kwhatif.admission.pod_security import check_pod_security
 from kwhatif.admission.same import each as each_of
 from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
+from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.matching.tolerations import NO_EXECUTE
-from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection, KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
-from kwhatif.kube.model.policy import LimitRange, PriorityClass, RuntimeClass, RuntimeClassScheduling
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import (
+    InjectedContainers,
+    Injection,
+    KnownInjection,
+    LimitRange,
+    PriorityClass,
+    RuntimeClass,
+    RuntimeClassScheduling,
+)
 from kwhatif.kube.model.storage import Volume
 from kwhatif.kube.model.workload import CronJob, Job, Namespace, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference
@@ -130,6 +146,7 @@ def _with_new(own: tuple[Volume, ...], more: Iterable[Volume]) -> tuple[Volume, 
     return (*own, *new) if new else own
 
 
+_BY_RUNTIME_CLASS = Forbidden("RuntimeClass")
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
@@ -142,7 +159,7 @@ def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
     if runtime_class is not None and runtime_class.overhead is not None:
         overhead = runtime_class.overhead.pod_fixed
         if pod.spec.overhead and not _same(pod.spec.overhead, overhead):
-            return forbidden(pod, _OTHER_OVERHEAD)
+            return forbidden(pod, _OTHER_OVERHEAD, _BY_RUNTIME_CLASS)
         pod = replace(pod, spec=replace(pod.spec, overhead=overhead))
     if runtime_class is None or runtime_class.scheduling is None:
         return pod
@@ -155,9 +172,9 @@ def check_overhead(pod: Pod, cluster: Cluster) -> Denied | None:
     if isinstance(runtime_class, Denied):
         return runtime_class
     if runtime_class is None or runtime_class.overhead is None:
-        return None if pod.spec.overhead is None else forbidden(pod, _OWN_OVERHEAD)
+        return None if pod.spec.overhead is None else forbidden(pod, _OWN_OVERHEAD, _BY_RUNTIME_CLASS)
     same = _same(pod.spec.overhead, runtime_class.overhead.pod_fixed)
-    return None if same else forbidden(pod, _OTHER_OVERHEAD)
+    return None if same else forbidden(pod, _OTHER_OVERHEAD, _BY_RUNTIME_CLASS)
 
 
 def _class_of(pod: Pod, cluster: Cluster) -> RuntimeClass | Denied | None:
@@ -165,7 +182,9 @@ def _class_of(pod: Pod, cluster: Cluster) -> RuntimeClass | Denied | None:
     if name is None:
         return None
     found = cluster.get(RuntimeClass, name)
-    return forbidden(pod, f'pod rejected: RuntimeClass "{name}" not found') if found is None else found
+    if found is not None:
+        return found
+    return forbidden(pod, f'pod rejected: RuntimeClass "{name}" not found', ObjectNotFound("RuntimeClass", name))
 
 
 def _same(overhead: ResourceList | None, other: ResourceList) -> bool:
@@ -177,7 +196,8 @@ def _apply_scheduling(pod: Pod, scheduling: RuntimeClassScheduling) -> Pod | Den
     for key, value in scheduling.node_selector.items():
         if selector.get(key, value) != value:
             conflict = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}"
-            return forbidden(pod, f"conflict: {conflict}; pod.spec.nodeSelector[{key}] = {selector[key]}")
+            reason = f"conflict: {conflict}; pod.spec.nodeSelector[{key}] = {selector[key]}"
+            return forbidden(pod, reason, _BY_RUNTIME_CLASS)
     both = {**selector, **scheduling.node_selector}
     tolerations = merge_tolerations((*pod.spec.tolerations, *scheduling.tolerations))
     spec = replace(pod.spec, node_selector=both or pod.spec.node_selector, tolerations=tolerations)
@@ -287,7 +307,7 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     classes = _classes_of(cluster)
     pod = _complete(_default(pod, cluster), cluster)
     if classes.lacks(pod):
-        return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
+        return no_priority_class(pod, pod.spec.priority_class_name)
     return resolve_priority(merge_label_keys(pod), classes)
 
 

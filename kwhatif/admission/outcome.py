@@ -1,17 +1,17 @@
-"""The result of admission: `Admitted`, with all changes, or `Denied`, with the API server's exact message."""
+"""The result of admission: `Admitted`, with all changes, or `Denied`, with the API server's message and the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import RESOURCES
-from kwhatif.kube.model.meta import Model, Row
+from kwhatif.kube.model.meta import FrozenMeta, Model, Row
 from kwhatif.kube.model.pod import PodTemplateSpec
 
 
@@ -67,21 +67,83 @@ def _text(value: Any) -> str | None:
 T = TypeVar("T", bound=Model)
 
 
+class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):
+    """Base: serialised with its class name as `type`."""
+
+
+class QuotaExceeded(_Cause):
+    """A ResourceQuota has no room; amounts as the API server writes them, of the resources that exceed it."""
+
+    quota: str
+    requested: dict[str, str]
+    used: dict[str, str]
+    limited: dict[str, str]
+
+
+class LimitRangeViolated(_Cause):
+    """A request or a limit is outside of what a LimitRange of the namespace allows."""
+
+
+class PodSecurityViolated(_Cause):
+    """The pod violates the Pod Security standard that its namespace enforces: `level`, or `level:version`."""
+
+    standard: str
+
+
+class ObjectNotFound(_Cause):
+    """It names an object that does not exist, or is in a namespace that does not exist."""
+
+    kind: Literal["Namespace", "PriorityClass", "RuntimeClass"]
+    name: str
+
+
+class AlreadyExists(_Cause):
+    """An object of its kind and name exists."""
+
+
+class InvalidObject(_Cause):
+    """Validation of its fields fails."""
+
+
+class Forbidden(_Cause):
+    """The API server rejects it for another reason: `by` is an admission plugin, or a feature gate that is off."""
+
+    by: str
+
+
+class NotSimulated(_Cause):
+    """The API server would take it: kwhatif does not make such a pod."""
+
+
+#: Why an object is not created.
+Refusal = (
+    QuotaExceeded
+    | LimitRangeViolated
+    | PodSecurityViolated
+    | ObjectNotFound
+    | AlreadyExists
+    | InvalidObject
+    | Forbidden
+    | NotSimulated
+)
+
+
 class Denied(msgspec.Struct, frozen=True):
     """The object would not be created; `message` is the API server's answer."""
 
     message: str
+    cause: Refusal
 
 
-def forbidden(obj: KubernetesObject, reason: str) -> Denied:
+def forbidden(obj: KubernetesObject, reason: str, cause: Refusal) -> Denied:
     """An admission plugin's rejection (`admission.NewForbidden`)."""
     name = obj.metadata.name or obj.metadata.generate_name or "Unknown"
-    return Denied(f'{resource_of(obj)} "{name}" is forbidden: {reason}')
+    return Denied(f'{resource_of(obj)} "{name}" is forbidden: {reason}', cause)
 
 
 def already_exists(obj: KubernetesObject) -> Denied:
     """The error for creating an object that exists (`apierrors.NewAlreadyExists`)."""
-    return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
+    return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists', AlreadyExists())
 
 
 def resource_of(obj: KubernetesObject) -> str:

@@ -1,21 +1,26 @@
-"""Three small admission plugins: DefaultTolerationSeconds, NamespaceLifecycle and Priority.
+"""Four admission plugins: DefaultTolerationSeconds, NamespaceLifecycle, Priority and LimitRanger.
 
-(`plugin/pkg/admission/defaulttolerationseconds`, `apiserver/pkg/admission/plugin/namespace/lifecycle` and
-`plugin/pkg/admission/priority`, each in its `admission.go`.)
+(`plugin/pkg/admission/defaulttolerationseconds`, `apiserver/pkg/admission/plugin/namespace/lifecycle`,
+`plugin/pkg/admission/priority` and `plugin/pkg/admission/limitranger`, each in its `admission.go`.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.kube.matching.tolerations import NO_EXECUTE
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.admission.outcome import Denied, Forbidden, LimitRangeViolated, ObjectNotFound, forbidden
+from kwhatif.admission.same import each, with_parts
+from kwhatif.kube.matching.nodes import NO_EXECUTE
+from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
+from kwhatif.kube.model.quantity import MAX_INT64, Quantity, amounts, milli_value, value
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import Namespace
 
 DEFAULT_TOLERATIONS = tuple(
@@ -49,10 +54,16 @@ def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
     if namespace is None:
         if name in ALWAYS_THERE or not cluster.all(Namespace):
             return None
-        return Denied(f'namespaces "{name}" not found')
+        return Denied(f'namespaces "{name}" not found', ObjectNotFound("Namespace", name))
     if namespace.metadata.deletion_timestamp is None:
         return None
-    return forbidden(obj, f"unable to create new content in namespace {name} because it is being terminated")
+    reason = f"unable to create new content in namespace {name} because it is being terminated"
+    return forbidden(obj, reason, Forbidden("NamespaceLifecycle"))
+
+
+def no_priority_class(obj: KubernetesObject, name: str) -> Denied:
+    """The rejection of an object that names a PriorityClass that does not exist."""
+    return forbidden(obj, f"no PriorityClass with name {name} was found", ObjectNotFound("PriorityClass", name))
 
 
 DEFAULT_POLICY = "PreemptLowerPriority"
@@ -111,19 +122,21 @@ def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
     spec = pod.spec
     priority_class = classes.of(pod)
     if priority_class is None and spec.priority_class_name:
-        return forbidden(pod, f"no PriorityClass with name {spec.priority_class_name} was found")
+        return no_priority_class(pod, spec.priority_class_name)
     value, policy = _value_and_policy(priority_class)
     if spec.priority not in (None, value):
         return forbidden(
             pod,
             f"the integer value of priority ({spec.priority}) must not be provided in pod spec;"
             f" priority admission controller computed {value} from the given PriorityClass name",
+            Forbidden("Priority"),
         )
     if spec.preemption_policy not in ("", policy):
         return forbidden(
             pod,
             f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec;"
             f" priority admission controller computed {policy} from the given PriorityClass name",
+            Forbidden("Priority"),
         )
     name = _name(priority_class)
     return replace(pod, spec=replace(spec, priority=value, priority_class_name=name, preemption_policy=policy))
@@ -137,3 +150,166 @@ def _value_and_policy(priority_class: PriorityClass | None) -> tuple[int, str]:
 
 def _name(priority_class: PriorityClass | None) -> str:
     return priority_class.metadata.name if priority_class else ""
+
+
+# --- LimitRanger: defaults and bounds of requests and limits ------------------------------------------
+# Upstream applies the LimitRanges of a namespace in no fixed order; here they are sorted by name. Constraints that
+# iterate over a map are sorted by resource name.
+
+_CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
+#: The largest quantity whose milli-units fit into 64 bits (`resource.MaxMilliValue`).
+_MAX_MILLI_VALUE = MAX_INT64 // 1000
+
+Amounts = Mapping[str, int]
+Constraint = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
+
+
+def _by_namespace(cluster: Cluster) -> Mapping[str, Sequence[LimitRange]]:
+    found: dict[str, list[LimitRange]] = {}
+    for limits in cluster.all(LimitRange).values():
+        found.setdefault(limits.metadata.namespace, []).append(limits)
+    return found
+
+
+def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
+    """The LimitRanges of a namespace."""
+    return cluster.derived(_by_namespace, LimitRange).get(namespace, ())
+
+
+# --- defaults ----------------------------------------------------------------------------------------
+
+
+def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
+    """The pod with the default requests and limits of its namespace."""
+    for limits in limit_ranges(pod.metadata.namespace, cluster):
+        fill, spec = partial(_fill, _defaults(limits)), pod.spec
+        containers, init_containers = each(fill, spec.containers), each(fill, spec.init_containers)
+        pod = with_parts(pod, spec=with_parts(spec, containers=containers, init_containers=init_containers))
+    return pod
+
+
+def _defaults(limits: LimitRange) -> ResourceRequirements:
+    requests: ResourceList = {}
+    ceilings: ResourceList = {}
+    for item in limits.spec.limits:
+        if item.type == _CONTAINER:
+            requests |= item.default_request
+            ceilings |= item.default
+    return ResourceRequirements(requests=requests, limits=ceilings)
+
+
+def _fill(defaults: ResourceRequirements, container: Container) -> Container:
+    own = container.resources
+    if defaults.requests.keys() <= own.requests.keys() and defaults.limits.keys() <= own.limits.keys():
+        return container
+    resources = replace(own, requests={**defaults.requests, **own.requests}, limits={**defaults.limits, **own.limits})
+    return replace(container, resources=resources)
+
+
+# --- constraints -------------------------------------------------------------------------------------
+
+
+def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
+    """The rejection of a pod that requests more, or less, than its namespace allows."""
+    for limits in limit_ranges(pod.metadata.namespace, cluster):
+        messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
+        if messages:
+            return forbidden(pod, _together(messages), LimitRangeViolated())
+    return None
+
+
+def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
+    """The rejection of a claim that requests more storage, or less, than its namespace allows."""
+    requests = amounts(claim.spec.resources.requests)
+    for limits in limit_ranges(claim.metadata.namespace, cluster):
+        items = [item for item in limits.spec.limits if item.type == _CLAIM]
+        messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
+        messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]
+        if messages:
+            return forbidden(claim, _together(messages), LimitRangeViolated())
+    return None
+
+
+def _together(messages: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(messages))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def _objections(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
+    if item.type == _CONTAINER:
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            resources = container.resources
+            yield from _violations(item, amounts(resources.requests), amounts(resources.limits))
+    elif item.type == _POD:
+        requests, limits = requested(pod.spec), limited(pod.spec)
+        if pod.spec.resources is not None:
+            requests |= _pod_level(pod.spec.resources.requests)
+            limits |= _pod_level(pod.spec.resources.limits)
+        yield from _violations(item, requests, limits)
+
+
+def _pod_level(resources: ResourceList) -> dict[str, Quantity]:
+    """QUIRK: LimitRanger supports only cpu and memory of pod-level resources."""
+    return {name: amount for name, amount in amounts(resources).items() if name in (CPU, MEMORY)}
+
+
+def _violations(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    yield from _constrain(_min, item.min, item.type, requests, limits)
+    yield from _constrain(_max, item.max, item.type, requests, limits)
+    yield from _constrain(_ratio, item.max_limit_request_ratio, item.type, requests, limits)
+
+
+def _constrain(
+    constraint: Constraint, bounds: ResourceList, kind: str, requests: Amounts, limits: Amounts
+) -> Iterator[str]:
+    for name, bound in amounts(bounds).items():
+        message = constraint(name, kind, bound, requests, limits)
+        if message is not None:
+            yield message
+
+
+def _comparable(*quantities: int) -> tuple[int, ...]:
+    """The quantities in milli-units if all fit, otherwise in units."""
+    milli = all(value(nanos) <= _MAX_MILLI_VALUE for nanos in quantities)
+    return tuple(milli_value(nanos) if milli else value(nanos) for nanos in quantities)
+
+
+def _min(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
+    said = f"minimum {name} usage per {kind} is {bound}"
+    request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if name not in requests:
+        return f"{said}.  No request is specified"
+    if request < least:
+        return f"{said}, but request is {requests[name]}"
+    return f"{said}, but limit is {limits[name]}" if name in limits and limit < least else None
+
+
+def _max(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
+    said = f"maximum {name} usage per {kind} is {bound}"
+    request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if name not in limits:
+        return f"{said}.  No limit is specified"
+    if limit > most:
+        return f"{said}, but limit is {limits[name]}"
+    return f"{said}, but request is {requests[name]}" if name in requests and request > most else None
+
+
+def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
+    del limits
+    said = f"maximum {name} usage per {kind} is {bound}"
+    if name not in requests:
+        return f"{said}.  No request is specified"
+    request, most = _comparable(requests[name], bound)
+    return f"{said}, but request is {requests[name]}" if request > most else None
+
+
+def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
+    said = f"{name} max limit to request ratio per {kind} is {bound}"
+    request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if not request:
+        return f"{said}, but no request is specified or request is 0"
+    if not limit:
+        return f"{said}, but no limit is specified or limit is 0"
+    # In floating point, with upstream's rounding.
+    ratio = limit / request
+    return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

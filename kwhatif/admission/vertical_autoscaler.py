@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.limit_ranger import fill_in_limits, limit_ranges
+from kwhatif.admission.plugins import fill_in_limits, limit_ranges
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.policy import LimitRangeItem
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity, value
 from kwhatif.kube.model.workload import POD_SOURCES

@@ -13,7 +13,7 @@ from kwhatif.api.notebook import answered
 from kwhatif.api.simulate import seconds_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.autoscale import (
     AutoscalerChoice,

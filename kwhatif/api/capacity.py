@@ -11,10 +11,9 @@ from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.api.notebook import answered
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part

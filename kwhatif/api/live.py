@@ -27,7 +27,7 @@ from kwhatif.sources.live.options import LiveArguments, LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject
 from kwhatif.state.state import State
 from kwhatif.workloads.foreign_groups import with_gangs_of
 

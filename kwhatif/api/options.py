@@ -242,7 +242,7 @@ class PodSelection(TypedDict, total=False):
             "",
             "LABELS",
             short="-l",
-            check="kwhatif.kube.matching.pod_choice:parse_labels",
+            check="kwhatif.kube.matching.pods:parse_labels",
         ),
     ]
     field_selector: Annotated[
@@ -251,7 +251,7 @@ class PodSelection(TypedDict, total=False):
             "Only pods with these fields, such as spec.nodeName=a1,status.phase=Pending.",
             "",
             "FIELDS",
-            check="kwhatif.kube.matching.pod_choice:parse_fields",
+            check="kwhatif.kube.matching.pods:parse_fields",
         ),
     ]
 

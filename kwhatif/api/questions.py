@@ -12,7 +12,7 @@ from kwhatif.api.manifests import ManifestOptions, SchedulingOptions, read_manif
 from kwhatif.api.notebook import answered
 from kwhatif.api.options import PodSelection
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.pod_choice import pod_choice
+from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session

@@ -11,13 +11,12 @@ from kwhatif.api.options import PathLike, SchedulerOptions
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import GROUPS_SINCE
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.originals import Originals, SessionOriginals
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup
+from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo

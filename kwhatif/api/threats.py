@@ -12,8 +12,8 @@ from kwhatif.api.options import PodSelection, ThreatsArguments
 from kwhatif.api.simulate import parameters_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.kube.matching.names import did_you_mean, nearest
-from kwhatif.kube.matching.pod_choice import pod_choice
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input

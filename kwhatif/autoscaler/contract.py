@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import AddedNode, Autoscaler, ScalingRound
 from kwhatif.controllers.taint_eviction import NOT_READY, ready_status
+from kwhatif.kube.matching.nodes import NO_SCHEDULE
 from kwhatif.kube.matching.requests import resource_nanos, units
-from kwhatif.kube.matching.tolerations import NO_SCHEDULE
 from kwhatif.kube.model.bystanders import NodeClaim
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
 from kwhatif.autoscaler.contract import Decided, NodeAutoscaler
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 

@@ -30,10 +30,16 @@ Nothing heavy is imported before the first expression is compiled.
 from __future__ import annotations
 
 from kwhatif.cel.cost import MATCH_CONDITIONS_BUDGET, CostBudget
-from kwhatif.cel.device import AttributeValue, CompiledDeviceSelector, DeviceView, compile_device_selector
 from kwhatif.cel.messages import CelCompileError, CelError, CelRuntimeError
-from kwhatif.cel.program import Program, compile_expression
-from kwhatif.cel.semver import Semver
+from kwhatif.cel.program import (
+    AttributeValue,
+    CompiledDeviceSelector,
+    DeviceView,
+    Program,
+    compile_device_selector,
+    compile_expression,
+)
+from kwhatif.cel.values import Semver
 
 __all__ = [
     "MATCH_CONDITIONS_BUDGET",

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked
+from kwhatif.cel.formats import FORMATS
 from kwhatif.cel.library import FUNCTIONS
-from kwhatif.cel.library.formats import FORMATS
-from kwhatif.cel.library.function import Function
 from kwhatif.cel.messages import CelCompileError, CelError, CelRuntimeError, plain, runtime_error
 from kwhatif.cel.rewrite import rewrite
+from kwhatif.cel.values import Function
 
 #: The longest device selector that the API server accepts, in bytes (`CELSelectorExpressionMaxLength` in
 #: `k8s.io/api/resource/v1/types.go`).

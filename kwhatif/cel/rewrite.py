@@ -18,10 +18,7 @@ from collections.abc import Callable
 
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked, Node, call, constant, empty_map, identifier, literal_text, member_call, walk
-from kwhatif.cel.library.lists import TYPED
-from kwhatif.cel.library.regex import MARK, without_groups
-from kwhatif.cel.library.semver import parse as parse_semver
-from kwhatif.cel.library.strings import RENAMED
+from kwhatif.cel.library import MARK, RENAMED, TYPED, parse_semver, without_groups
 from kwhatif.kube.model.quantity import parse_quantity
 
 #: Static types of `device.attributes` and `device.capacity`.

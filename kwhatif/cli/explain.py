@@ -77,7 +77,7 @@ def _listed(columns: int) -> list[str]:
 
 
 def _unknown(given: str) -> str:
-    from kwhatif.kube.matching.names import did_you_mean
+    from kwhatif.kube.matching.field_errors import did_you_mean
     from kwhatif.render.safe import safe
     from kwhatif.words.terms import like_term
 

@@ -29,7 +29,7 @@ Filenames = Annotated[
 
 
 def _namespace(name: str | None) -> str | None:
-    from kwhatif.kube.matching.label_syntax import dns_label_errors
+    from kwhatif.kube.matching.field_errors import dns_label_errors
 
     wrong = dns_label_errors(name) if name else ()
     if wrong:
@@ -72,7 +72,7 @@ class Output(Enum):
     @property
     def described(self) -> int | None:
         """How many candidates for eviction are shown; None: all."""
-        from kwhatif.render.preemption import BEST
+        from kwhatif.render.evidence import BEST
 
         return BEST if self in (Output.TABLE, Output.MARKDOWN, Output.HTML) else None
 

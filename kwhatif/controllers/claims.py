@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, BackingOff, Create, Remove, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import controllers_of
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound, VolumeProvisioned
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Requirement, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.resource import ResourceClaim, ResourceClaimTemplate
 from kwhatif.kube.model.storage import (
     ClaimReference,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kwhatif.controllers.claims import claims_of
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View, earliest
 from kwhatif.dra.devices import DeviceId, selects, taint_rules
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, tolerates
+from kwhatif.kube.matching.nodes import NO_EXECUTE, tolerates
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.resource import (

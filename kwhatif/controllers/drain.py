@@ -18,9 +18,9 @@ from kwhatif.controllers.contract import DeletePod, SyncResult, Update, View, Wr
 from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, joined, list_pods
 from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, EvictionGranted, EvictionRefused
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import go_duration
 
 #: Seconds until a refused eviction is retried, and between checks whether a pod is gone.
 RETRY, POLL = 5.0, 1.0

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, Update, View, Write
 from kwhatif.controllers.pods import finished_pods
 from kwhatif.controllers.taint_eviction import ready_status
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import ORPHANED, Pod, PodCondition, is_terminal
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.state.state import State
 
 #: Seconds between two runs, and seconds for which a node must have been absent.

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, DeletePod, SyncResult, View
 from kwhatif.controllers.pods import pods_assigned_to
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, no_execute_taints, tolerates
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, no_execute_taints, tolerates
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition
+from kwhatif.kube.model.pod_spec import Toleration
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 #: Condition and status -> the key of the NoSchedule taint.

@@ -28,9 +28,8 @@ from kwhatif.descheduler.decode import NamedArgs, PolicyReader, meant, refusal
 from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
 from kwhatif.errors import InputError
-from kwhatif.kube.matching.labels import SelectorError, compile_selector
-from kwhatif.kube.matching.names import nearest
-from kwhatif.kube.matching.selector_text import parse_selector
+from kwhatif.kube.matching.field_errors import nearest
+from kwhatif.kube.matching.labels import SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
 from kwhatif.kube.model.cluster import Cluster

@@ -17,11 +17,11 @@ from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import ARGUMENTS, INTEGERS, Args, quoted
 from kwhatif.descheduler.policy import API_VERSION, KIND
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.quantity import parse_duration
 
 T = TypeVar("T")
 

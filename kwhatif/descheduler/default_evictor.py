@@ -9,8 +9,8 @@ from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.model.duration import go_duration, parse_duration
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import go_duration, parse_duration
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import Namespace
 

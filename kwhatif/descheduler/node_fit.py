@@ -12,11 +12,11 @@ import msgspec
 from kwhatif.descheduler.pods import keeps_away, untolerated
 from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.scheduler.framework.reference import is_reference
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, tolerates
 from kwhatif.kube.matching.requests import qos_class
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod import ContainerState, Pod

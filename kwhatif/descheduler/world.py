@@ -12,8 +12,8 @@ from functools import cached_property
 
 from kwhatif.controllers.contract import Update
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted, EvictionRefused
+from kwhatif.kube.matching.labels import parse_selector
 from kwhatif.kube.matching.requests import pod_requests
-from kwhatif.kube.matching.selector_text import parse_selector
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import SECOND, OwnerReference, format_time, parse_time
 from kwhatif.kube.model.node import Node

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice, Taken
-from kwhatif.dra.pools import AvailableCounters, Pool, inventory
-from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
-from kwhatif.dra.rules import BASE_RULES, AllocatorRules
+from kwhatif.dra.pools import AvailableCounters, Pool, allocated_devices, inventory
+from kwhatif.dra.requests import BASE_RULES, AllocationError, AllocatorRules, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.search import MAX_DEVICES, DeviceSearch, Task
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import NAME_FIELD, SelectedNode
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.kube.matching.nodes import NAME_FIELD, SelectedNode, first_untolerated
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.quantity import to_text
 from kwhatif.kube.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 

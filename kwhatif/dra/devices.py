@@ -1,21 +1,70 @@
-"""Slices and devices, prepared for the search (`ResourceSlice` in `k8s.io/api/resource/v1`).
-
-DeviceTaintRules follow `staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker`.
-"""
+"""Slices and devices, prepared for the search (`ResourceSlice` in `k8s.io/api/resource/v1`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import SelectedNode, any_matches, compile_terms
-from kwhatif.kube.model.affinity import NodeSelector
+from kwhatif.kube.matching.nodes import SelectedNode, any_matches, compile_terms
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.pod_spec import NodeSelector
 from kwhatif.kube.model.quantity import parse_quantity
-from kwhatif.kube.model.resource import Counter, Device, DeviceAttribute, DeviceTaint, DeviceTaintRule, ResourceSlice
+from kwhatif.kube.model.resource import (
+    Counter,
+    Device,
+    DeviceAttribute,
+    DeviceClass,
+    DeviceTaint,
+    DeviceTaintRule,
+    ResourceSlice,
+)
+
+#: Every class can be requested implicitly, by this prefix and its name.
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+#: The classes of a cluster by extended resource name.
+ClassesOf = Callable[[Cluster], Mapping[str, DeviceClass]]
+
+
+def classes_under(gates: Gates) -> ClassesOf:
+    """The lookup under these gates: without `DRAExtendedResource` no resource name has a class."""
+    return device_classes_by_resource if "DRAExtendedResource" in gates else _no_classes
+
+
+def _no_classes(_cluster: Cluster) -> Mapping[str, DeviceClass]:
+    return {}
+
+
+def device_classes_by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
+    """The classes of the cluster by extended resource name."""
+    return cluster.derived(_by_resource, DeviceClass)
+
+
+def _by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
+    """Built in the order in which the scheduler's informer delivers the classes: by name."""
+    found: dict[str, DeviceClass] = {}
+    for device_class in cluster.all(DeviceClass).values():
+        explicit = device_class.spec.extended_resource_name
+        if explicit is not None:
+            other = found.get(explicit)
+            if other is not None and _created(device_class) <= _created(other):
+                # QUIRK: (updateResourceName2class) a class whose explicit name is already taken is dropped
+                # altogether, with its implicit name.
+                continue
+            found[explicit] = device_class
+        found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
+    return found
+
+
+def _created(device_class: DeviceClass) -> int:
+    text = device_class.metadata.creation_timestamp
+    return parse_time(text) if text else -1
+
 
 #: The first release with a separate feature gate for rules; before, they use the gate of taints.
 _OWN_GATE = 35

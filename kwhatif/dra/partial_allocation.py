@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.dra.allocated import AllocatedDevices
 from kwhatif.dra.devices import DeviceId, PoolDevice
-from kwhatif.dra.pools import AvailableCounters, ConsumedCounters, Pool
-from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
-from kwhatif.dra.rules import BASE_RULES, AllocatorRules
+from kwhatif.dra.pools import AllocatedDevices, AvailableCounters, ConsumedCounters, Pool
+from kwhatif.dra.requests import BASE_RULES, AllocationError, AllocatorRules, ClaimToAllocate, Request
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.model.quantity import NANO, parse_quantity, value
 from kwhatif.kube.model.resource import (
     CapacityRequestPolicy,

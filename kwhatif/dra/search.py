@@ -13,10 +13,15 @@ from typing import NamedTuple
 
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.partial_allocation import PartialAllocation, PooledDevice
-from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, Request, RequestKey
-from kwhatif.dra.rules import AllocatorRules
-from kwhatif.kube.matching.node_affinity import SelectedNode
-from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.dra.requests import (
+    AllocationError,
+    AllocationTimeout,
+    AllocatorRules,
+    ClaimToAllocate,
+    Request,
+    RequestKey,
+)
+from kwhatif.kube.matching.nodes import SelectedNode, first_untolerated
 
 #: The most devices of a claim (`AllocationResultsMaxSize`).
 MAX_DEVICES = 32

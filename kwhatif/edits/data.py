@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kwhatif.edits.edit import Wrong
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: A word of an edit; in YAML also an object, or a field with its typed value.
 Word = Any

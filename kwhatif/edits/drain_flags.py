@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
 from kwhatif.edits.selection import selector_of
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: Flag -> option, but for what an edit says otherwise.
 _FLAGS = {

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.limit_ranger import fill_in_limits
 from kwhatif.admission.load import with_status
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import check_workload, updated
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.resize import is_resize, refuse_resize
+from kwhatif.admission.plugins import fill_in_limits
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.pod_update import is_resize, refuse_resize
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.edits.edit import (
     Apply,
@@ -34,7 +34,7 @@ from kwhatif.edits.edit import (
     Wrong,
 )
 from kwhatif.edits.selection import Lookup
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta

@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.edits.data import WORDS, Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: The longest word of a command line.
 _MAX_TEXT = 128 * 1024

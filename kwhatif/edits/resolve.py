@@ -16,13 +16,12 @@ from kwhatif.edits.edit import DeleteObjects, Edit, Reference, Resolved, Scale, 
 from kwhatif.edits.requests import requests
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of, lacks_node
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Deployment, Job, Namespace, ReplicaSet, Scalable
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
+from kwhatif.kube.matching.field_errors import did_you_mean, is_like, nearest
 from kwhatif.kube.matching.labels import Selector, SelectorError, parse_selector
-from kwhatif.kube.matching.names import did_you_mean, is_like, nearest
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.kube.model.node import Node

@@ -22,9 +22,8 @@ from kwhatif.edits.words import (
     split_assignments,
     taints_of,
 )
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.kinds import Resource
-from kwhatif.kube.model.quantity import parse_quantity
+from kwhatif.kube.model.quantity import parse_duration, parse_quantity
 
 
 class Reader(Protocol):

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kwhatif.edits.edit import Reference, TaintRemoval, Wrong
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, label_key_errors, label_value_errors, nearest
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.node import Taint
 

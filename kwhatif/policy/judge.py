@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.matching.field_errors import is_like
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Audited, Fragile, violation_of, violations_after, violations_of_audit
 from kwhatif.policy.build import Rulebook

@@ -9,12 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
-from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.field_errors import Issue, is_like
 from kwhatif.kube.matching.labels import Selector
-from kwhatif.kube.matching.names import is_like
 from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.policy.schema import (
     CAVEATS,
     ClassRule,

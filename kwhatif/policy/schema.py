@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.kube.matching.names import is_like, nearest
+from kwhatif.kube.matching.field_errors import is_like, nearest
 from kwhatif.kube.model.caveat import CODES
 from kwhatif.kube.model.meta import FrozenMeta, LabelSelector
 from kwhatif.report.risks import ProbeName

@@ -24,7 +24,6 @@ from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import WITH_FLAGS
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -38,7 +37,7 @@ from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.judging.question import Question

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kwhatif.admission.outcome import ChangeRow
 from kwhatif.render.blocks import Item, Listing, Sentence, Verdict, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
-from kwhatif.render.caveats.manifests import NOTHING_JUDGED
+from kwhatif.render.caveats.input import NOTHING_JUDGED
 from kwhatif.render.certainty import of_report
 from kwhatif.render.detail import NodeNames, nodes_in
-from kwhatif.render.edits import edit_lines
-from kwhatif.report.inputs import SchedulerInfo, VersionSource
-from kwhatif.words.amounts import plural, seconds
+from kwhatif.report import Report
+from kwhatif.report.inputs import EditRow, SchedulerInfo, TouchedRow, VersionSource
+from kwhatif.words.amounts import plural, seconds, some
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
     from kwhatif.render.detail import Detail
-    from kwhatif.report import Report
     from kwhatif.report.comparison import Comparison
-
 
 _SOURCES: Mapping[VersionSource, str] = {
     "asked": "as asked",
@@ -99,19 +100,19 @@ _MAKERS: Mapping[str, tuple[str, str]] = {
     "audit": ("audit", "audit.audit"),
     "autoscale": ("autoscaler", "autoscale.autoscale"),
     "capacity": ("capacity", "capacity.capacity"),
-    "compare": ("compare", "clusters.compare"),
+    "compare": ("compare", "comparison.compare"),
     "consolidate": ("consolidate", "autoscale.consolidate"),
     "deschedule": ("deschedule", "deschedule.deschedule"),
     "drain": ("story", "story.story_blocks"),
     "outage": ("story", "story.story_blocks"),
     "queue": ("queue", "queue.queue"),
-    "resize": ("resize", "resize.resize"),
+    "resize": ("resize", "maintenance.resize"),
     "simulate": ("story", "story.story_blocks"),
     "threats": ("threats", "threats.threats"),
-    "upgrade": ("upgrade", "upgrade.upgrade"),
+    "upgrade": ("upgrade", "maintenance.upgrade"),
     "who-fits": ("who_fits", "threats.who_fits"),
 }
-_SCENARIOS = "scenarios", "scenarios.scenarios"
+_SCENARIOS = "scenarios", "maintenance.scenarios"
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:
@@ -152,3 +153,54 @@ def _growth(report: Report) -> Iterator[Block]:
         from kwhatif.render.autoscale import growth
 
         yield from growth(report.autoscaler)
+
+
+# --- the edits before the question: a line each, above the verdict ---------------------------------------------------
+
+
+_INDEX = re.compile(r"\[\d+\]")
+#: How many fields of one object are shown.
+_MOST_FIELDS = 2
+
+
+def edit_lines(report: Report) -> Iterator[str]:
+    """`If cordon a1: Node a1 spec.unschedulable = true`."""
+    for row in report.changes:
+        yield f"If {row.edit}: {'; '.join([*_touched(row), *row.notes])}"
+
+
+def _touched(row: EditRow) -> Iterator[str]:
+    """What it has changed, then what it has created and deleted, by kind."""
+    for change in ("changed", "created", "deleted"):
+        by_kind: dict[str, list[TouchedRow]] = {}
+        for touched in row.touched:
+            if touched.change == change:
+                by_kind.setdefault(touched.object.partition(" ")[0], []).append(touched)
+        for kind, objects in by_kind.items():
+            yield _changed(objects) if change == "changed" else f"{_named(kind, objects)} {change}"
+
+
+def _named(kind: str, objects: Sequence[TouchedRow]) -> str:
+    names = [touched.object.partition(" ")[2] for touched in objects]
+    return f"{kind} {names[0]}" if len(names) == 1 else f"{plural(len(names), kind)} {some(names)}"
+
+
+def _changed(objects: Sequence[TouchedRow]) -> str:
+    """All fields of one object; for many objects, only the names."""
+    kind = objects[0].object.partition(" ")[0]
+    counts = Counter(
+        tuple((_INDEX.sub("[…]", field.field), field.after) for field in touched.fields) for touched in objects
+    )
+    if len(counts) > 1:
+        return f"{_named(kind, objects)} changed"
+    fields = [_field(field, alone=len(objects) == 1) for field in objects[0].fields]
+    more = f" and {plural(len(fields) - _MOST_FIELDS, 'more field')}" if len(fields) > _MOST_FIELDS else ""
+    return f"{_named(kind, objects)} {', '.join(fields[:_MOST_FIELDS])}{more}"
+
+
+def _field(change: ChangeRow, *, alone: bool) -> str:
+    """For many objects, the list indexes are those of the first one; they do not matter then."""
+    name = change.field if alone else _INDEX.sub("[…]", change.field)
+    if change.after is None:
+        return f"{name} removed"
+    return f"{name} = {change.after}" + (f" (was {change.before})" if alone and change.before is not None else "")

@@ -20,10 +20,9 @@ from kwhatif.render.blocks import (
     number,
     words,
 )
-from kwhatif.render.certainty import of_finding
+from kwhatif.render.certainty import of_finding, qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, doubted
-from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
 from kwhatif.words.amounts import plural, some, took

@@ -15,9 +15,9 @@ from kwhatif.autoscaler.answer import (
     ScalingRound,
 )
 from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
+from kwhatif.render.certainty import qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality, verb
-from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.render.autoscale import adds, refusal
 from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
+from kwhatif.render.certainty import qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.verdict import did_you_mean, why
 from kwhatif.report import Report

@@ -1,7 +1,4 @@
-"""How certain a statement is: proven, one of several outcomes, or assumed; decided only here, from the report.
-
-Caveats have the same words as in the line of a verdict (`qualifiers`).
-"""
+"""How certain a statement is: proven, one of several outcomes, or assumed; and what a verdict depends on, in short."""
 
 from __future__ import annotations
 
@@ -9,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kwhatif.kube.model.caveat import Caveat, autoscaling, manifests, reading, scheduling, workloads
 from kwhatif.render.blocks import DEGREES, PROVEN, Sure
-from kwhatif.render.qualifiers import about_pod, about_workload, in_short, of_command
+from kwhatif.render.caveats import in_short
+from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.risks import AuditFindingRow
@@ -153,3 +151,86 @@ def _cut(report: Report) -> Iterator[Sure]:
 def _unfinished(story: Story) -> Iterator[Sure]:
     if story.outcome == "horizon" or (story.cycle is not None and story.cycle.suspected):
         yield _NOT_OVER
+
+
+# --- what a verdict depends on ---------------------------------------------------------------------------------------
+
+
+def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: True) -> str:
+    """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
+
+    Args:
+        report: for a gate, only what its policy warns of, or fails on, counts.
+        concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
+    """
+    return in_short(filter(concerns, _that_count(report)))
+
+
+def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
+    """What all verdicts depend on: said once, below them."""
+    about = [about_pod(decisions[0]) if row is None else about_workload(row, decisions) for row, decisions in parts]
+    return frozenset(caveat for caveat in _that_count(report) if all(concerns(caveat) for concerns in about))
+
+
+def _that_count(report: Report) -> Iterator[Caveat]:
+    if report.policy is None:
+        yield from (caveat for caveat in report.caveat_details if caveat.level == "warn")
+        return
+    for finding in report.policy.findings:
+        if finding.caveat is not None and finding.suppressed is None:
+            yield finding.caveat
+
+
+def of_command(report: Report) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the whole answer; budgets matter only if pods are, or would have to be, evicted."""
+    if report.deschedule is not None:
+        has_evictions = bool(report.deschedule.evicted)
+    else:
+        story = report.story
+        has_evictions = report.is_judged or story is None or bool(story.verdict or story.gone)
+    return lambda caveat: has_evictions or not isinstance(caveat, reading.NoBudgets)
+
+
+def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the pod, and the sentence about it does not already say so."""
+
+    def concerns(caveat: Caveat) -> bool:
+        if isinstance(caveat, manifests.PodSecurityNotChecked):  # there may be thousands of pods
+            return decision.pod.partition("/")[0] in dict(caveat.namespaces)
+        if caveat.pods:
+            return decision.pod in caveat.pods
+        match caveat:
+            case reading.NoBudgets() | reading.NoNodes():
+                return False  # the sentence says it
+            case reading.NoPriorityClasses():
+                return decision.outcome in ("Preempts", "Unschedulable")
+            case (
+                reading.NoWorkloads()
+                | workloads.ImagesNotCompared()
+                | workloads.FieldsNotCompared()
+                | workloads.AutoscalerNotModelled()
+                | workloads.AutoscalersNotRead()
+            ):
+                return False  # about workloads
+        return True
+
+    return concerns
+
+
+def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the workload, or one of its pods."""
+    pods = {decision.pod for decision in decisions}
+
+    def concerns(caveat: Caveat) -> bool:
+        if caveat.pods:
+            return not pods.isdisjoint(caveat.pods)
+        match caveat:
+            case workloads.FieldsNotCompared():
+                return row.update in ("unchanged", "scaled") and caveat.subject in ("", row.name)
+            case reading.NoBudgets():
+                return row.preempting > 0
+            case reading.NoPriorityClasses():
+                return row.preempting + row.unschedulable > 0
+        return caveat.subject in ("", row.name)
+
+    return concerns

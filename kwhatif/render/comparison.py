@@ -1,20 +1,23 @@
-"""Two answers side by side, in blocks: without and with the edits, or before and after a change of the cluster."""
+"""Two answers side by side, in blocks: without and with the edits, before and after a change, or of two clusters."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
-from kwhatif.render.blocks import Block, Cell, Item, Listing, Table, Verdict, name, titled, words
+from kwhatif.render.blocks import Block, Cell, Item, Listing, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.capacity import fit_number, stop_reasons
 from kwhatif.render.capacity import headline as capacity_headline
+from kwhatif.render.certainty import qualifier
 from kwhatif.render.detail import Detail
-from kwhatif.render.outcomes import GATE, verb
+from kwhatif.render.outcomes import GATE, doubted, verb
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.comparison import Comparison, Difference, FateRow
 from kwhatif.report.deciders import Course, DescheduleRow, ReplacementRow
 from kwhatif.report.decision import FindingRow
+from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow
 from kwhatif.words.amounts import plural, some
 
 #: How many rows are shown.
@@ -250,3 +253,90 @@ def answers(report: Report) -> Iterator[tuple[str, str]]:
         victims = tuple(victim.pod for victim in decision.victims)
         yield decision.pod, fate(FateRow(outcome=decision.outcome, node=decision.node, victims=victims))
     yield from _scenario_verdicts(report).items()
+
+
+# --- two clusters: kwhatif compare -----------------------------------------------------------------------------------
+
+
+_PROOFS = {
+    "smallest": "",
+    "minimal": " (none of these can be left out; smaller sets were not all tried)",
+    "none": "not found",
+}
+
+
+def compare(report: Report, row: CompareRow, detail: Detail) -> Iterator[Block]:
+    """How much is different, the answers with their causes, and all changes."""
+    doubt = qualifier(report)
+    sign = doubted("good", doubt) if not row.answers else "doubtful"
+    yield Verdict(_headline_of_clusters(row), sign, doubt=doubt)
+    if detail.quiet:
+        return
+    several = len(row.questions) > 1
+    columns = (
+        *([words("Question")] if several else []),
+        name("What"),
+        words("Before"),
+        words("After"),
+        words("Because"),
+    )
+    answers = [
+        (*([each.question] if several else []), each.subject, each.before, each.after, _because(each, row))
+        for each in row.answers
+    ]
+    yield from titled("Answers that differ", Table(columns, answers))
+    changes = [(what, list(how)) for what, how in _changes_by_object(row.changes)]
+    yield from titled("Changes", Table((name("What"), words("How")), changes))
+    if row.questions == ("preempt",):
+        yield Sentence("Asked: what becomes of the pending pods; --question asks something else", "faint")
+
+
+def _headline_of_clusters(row: CompareRow) -> str:
+    changes = plural(len(row.changes), "change") if row.changes else "no change"
+    asked = len(row.answers) + row.unchanged
+    if not asked:
+        return f"{changes}; there was nothing to ask about"
+    if not row.answers:
+        same = "the answer is" if asked == 1 else f"all {asked:,} answers are"
+        return f"{changes}: {same} the same"
+    if asked == 1:
+        return f"{changes}: the answer differs"
+    return f"{changes}: {len(row.answers):,} of {plural(asked, 'answer')} differ{'s' if len(row.answers) == 1 else ''}"
+
+
+def _because(answer: ClusterAnswerRow, row: CompareRow) -> Sequence[str]:
+    """The changes that make the difference, one below the other."""
+    if not answer.because:
+        return [_PROOFS["none"] if answer.tried else "not looked for"]
+    said = [
+        f"{what}: {'; '.join(how)}"
+        for what, how in _changes_by_object([row.changes[place] for place in answer.because])
+    ]
+    return [*said[:-1], said[-1] + _PROOFS[answer.proof]]
+
+
+def _changes_by_object(rows: Sequence[ClusterChangeRow]) -> Iterator[tuple[str, Sequence[str]]]:
+    """What is changed, and how: all changes of an object together; for new and deleted pods the workload."""
+    for (what, of_pods), found in groupby(rows, lambda row: (row.workload or row.object, bool(row.workload))):
+        some_rows = list(found)
+        if of_pods and len({each.object for each in some_rows}) > 1:
+            yield f"pods of {what}", list(_of_pods(some_rows))
+        elif some_rows[0].change == "times":
+            yield plural(int(some_rows[0].object), "object"), ["times and identifiers"]
+        else:
+            yield some_rows[0].object, [_how(each) for each in some_rows]
+
+
+def _of_pods(rows: Sequence[ClusterChangeRow]) -> Iterator[str]:
+    for change in ("added", "removed", "changed"):
+        names = list(dict.fromkeys(each.object.partition(" ")[2] for each in rows if each.change == change))
+        if names:
+            yield f"{len(names):,} {change}: {some(names)}"
+
+
+def _how(row: ClusterChangeRow) -> str:
+    if row.change == "scheduler" and not row.fields:
+        return "another configuration"
+    if row.change != "changed" and not row.fields:
+        return row.change
+    return ", ".join(f"{each.field or 'it'} {each.before or '-'} → {each.after or '-'}" for each in row.fields)

@@ -1,4 +1,4 @@
-"""`kwhatif schedule` and `kwhatif preempt` in blocks: a verdict per workload and pod, then the evidence for it."""
+"""`kwhatif schedule` and `preempt` in blocks: a verdict per group, workload and pod, then the evidence for it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,36 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat.manifests import NothingJudged
-from kwhatif.render.blocks import Block, Folded, Item, Listing, Sentence, Span, Verdict, exact, folded
-from kwhatif.render.caveats.manifests import NOTHING_JUDGED
-from kwhatif.render.certainty import of_decision
+from kwhatif.render.blocks import (
+    Block,
+    Cell,
+    Folded,
+    Item,
+    Listing,
+    Sentence,
+    Sign,
+    Span,
+    Table,
+    Verdict,
+    exact,
+    folded,
+    name,
+    number,
+    shown,
+    words,
+)
+from kwhatif.render.caveats.input import NOTHING_JUDGED
+from kwhatif.render.certainty import of_decision, qualifier, shared
 from kwhatif.render.detail import MANY, Detail
-from kwhatif.render.nodes import feasible_table, may_evict, rejected_table
+from kwhatif.render.evidence import candidates_table, feasible_table, may_evict, rejected_table, story, victims_table
 from kwhatif.render.outcomes import Part, parts_of, severity, verb
-from kwhatif.render.pod_groups import group_parts, without_members
-from kwhatif.render.preemption import candidates_table, story, victims_table
-from kwhatif.render.qualifiers import qualifier, shared
+from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
 from kwhatif.words.amounts import plural
+from kwhatif.words.workload import group_name, group_sentence
 
 
 def decisions(report: Report, detail: Detail) -> Iterator[Block]:
@@ -176,3 +193,92 @@ def queued_before(report: Report) -> Iterator[Block]:
     if count:
         were = "pod that was" if count == 1 else "pods that were"
         yield Sentence(f"{count:,} {were} pending already {'is' if count == 1 else 'are'} placed first", "faint")
+
+
+# --- groups of pods: a line for each, then its placements and its pods -----------------------------------------------
+
+
+#: How many pods of a group are shown without `-o wide`.
+_FEW = 8
+_SIGN: dict[str, Outcome] = {"scheduled": "Placed", "unscheduled": "Unschedulable", "waiting": "Gated"}
+
+
+def group_parts(row: PodGroupsRow | None, detail: Detail, *, with_pods: bool = True) -> Iterator[Block]:
+    """The worst groups first; `with_pods`: unless another table has them."""
+    if row is None:
+        return
+    for group in sorted(row.groups, key=_group_severity):
+        yield _group_verdict(group)
+        if detail.quiet:
+            continue
+        if group.topology_key:
+            yield _placements(group)
+        pods = [pod for pod in row.pods if pod.group == group.group]
+        yield from shown(*([_pods_of_group(pods)] if with_pods else []), _shortages(group))
+        if group.message:
+            yield Sentence(f"kube-scheduler's words: {group.message}", "faint")
+
+
+def _group_verdict(group: GroupRow) -> Verdict:
+    """Sign, group, and what becomes of it."""
+    before, _, rest = group_name(group).partition(group.group)
+    sign = "Preempts" if group.outcome == "scheduled" and group.victims else _SIGN[group.outcome]
+    return Verdict((before, exact(group.group, "strong"), f"{rest} {group_sentence(group)}"), sign)
+
+
+def groups_first(
+    row: PodGroupsRow | None, own: Sequence[Block], detail: Detail, *, with_pods: bool = True
+) -> Iterator[Block]:
+    """The worst group, the command's own lines, and the evidence; own lines first if only they are bad."""
+    parts = list(group_parts(row, detail, with_pods=with_pods))
+    ahead = 0 if _sign(own) == "bad" and _sign(parts) == "Placed" else 1
+    yield from (*parts[:ahead], *own, *parts[ahead:])
+
+
+def _sign(blocks: Sequence[Block]) -> Sign | None:
+    return blocks[0].sign if blocks and isinstance(blocks[0], Verdict) else None
+
+
+def without_members(parts: Sequence[Part], row: PodGroupsRow | None) -> Sequence[Part]:
+    """The parts of a report whose pods do not all belong to groups."""
+    if row is None:
+        return parts
+    members = {pod.pod for pod in row.pods if pod.group}
+    return [part for part in parts if not part[1] or not all(decision.pod in members for decision in part[1])]
+
+
+def _group_severity(group: GroupRow) -> tuple[int, str]:
+    order = {"unscheduled": 0, "waiting": 1, "scheduled": 2 if group.victims else 3}
+    return order[group.outcome], group.group
+
+
+def _placements(group: GroupRow) -> Table:
+    rows = [
+        (
+            Cell(each.name, "strong" if each.name == group.placement else ""),
+            each.nodes,
+            each.placed,
+            "" if each.score is None else str(each.score),
+            each.message,
+        )
+        for each in group.placements
+    ]
+    numbers = (number("Nodes"), number("Pods"), number("Score"))
+    return Table((name(group.topology_key), *numbers, words("Why not")), rows, most=None)
+
+
+def _pods_of_group(pods: Sequence[GroupPodRow]) -> Table:
+    rows = [
+        (pod.pod, pod.node or (f"({pod.nominated_node})" if pod.nominated_node else ""), pod.message) for pod in pods
+    ]
+    return Table((name("Pod"), words("Node"), words("Why not")), rows, most=_FEW)
+
+
+def _shortages(group: GroupRow) -> Table:
+    shortages = group.shortages if group.outcome == "unscheduled" else ()
+    found = ["; ".join(map(sentence, each.evidence)) for each in shortages]
+    rows = [
+        (each.nodes, each.reason, f"{said} (on {each.node})" if said else each.node)
+        for each, said in zip(shortages, found, strict=True)
+    ]
+    return Table((number("Nodes"), words("Reason"), words("Evidence")), rows, most=None)

@@ -39,9 +39,9 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import of_command, qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.report import Report
 from kwhatif.report.deciders import (
     DescheduleRow,

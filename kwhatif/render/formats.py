@@ -9,8 +9,8 @@ import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.policy.schema import about
-from kwhatif.render.edits import edit_lines
-from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
+from kwhatif.render.answer import edit_lines
+from kwhatif.render.gate import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.junit import to_junit
 from kwhatif.render.markdown import comparison_to_markdown, to_markdown
 from kwhatif.render.safe import is_safe, safe, safe_json, safe_yaml

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
+from kwhatif.render.answer import edit_lines
 from kwhatif.render.audit import fix_words
-from kwhatif.render.edits import edit_lines
-from kwhatif.render.issues import MANIFEST, Issue, issues, place
-from kwhatif.render.nodes import may_evict, rejected_groups
+from kwhatif.render.evidence import may_evict, rejected_groups
+from kwhatif.render.gate import MANIFEST, Issue, issues, place
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
 from kwhatif.report.risks import AuditFindingRow, AuditRow, ProbeRow

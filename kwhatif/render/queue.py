@@ -9,9 +9,9 @@ from typing import assert_never
 
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Row, Sentence, Table, Tone, Verdict, name, number, words
+from kwhatif.render.decisions import groups_first
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
-from kwhatif.render.pod_groups import groups_first
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Report
 from kwhatif.report import queue as rows

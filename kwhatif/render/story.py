@@ -23,10 +23,10 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import of_command, qualifier
+from kwhatif.render.decisions import group_parts
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.pod_groups import group_parts
-from kwhatif.render.qualifiers import of_command, qualifier
 from kwhatif.render.story_rows import (
     FEW,
     anyway_rows,
@@ -40,8 +40,10 @@ from kwhatif.render.story_rows import (
     pending_rows,
     places,
     refused_rows,
+    seconds,
+    timeline,
+    tree,
 )
-from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (

@@ -19,9 +19,9 @@ from kwhatif.render.blocks import (
     verdict,
     words,
 )
+from kwhatif.render.certainty import qualifier
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
-from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.risks import (
     PREEMPTING,

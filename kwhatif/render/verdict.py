@@ -7,9 +7,8 @@ from collections.abc import Collection, Sequence
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import NoBudgets
 from kwhatif.render.blocks import Sign, Verdict, exact
-from kwhatif.render.certainty import of_decision, of_workload
+from kwhatif.render.certainty import about_pod, about_workload, of_decision, of_workload, qualifier
 from kwhatif.render.outcomes import sign_of
-from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import (

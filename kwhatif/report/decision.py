@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from kwhatif.admission.outcome import ChangeRow
+from kwhatif.admission.outcome import ChangeRow, Refusal
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.inputs import SourceRow
@@ -219,6 +219,8 @@ class Decision(Row, kw_only=True):
     runs_on: str | None = None
     ties: tuple[str, ...] = ()
     message: str = ""
+    #: Why the API server refuses it: null unless the outcome is Denied.
+    refusal: Refusal | None = None
     pre_enqueue: PreEnqueueRow | None = None
     #: For a pod that is not even created (outcome `Waits`): the pod that must run first.
     waits_for: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from kwhatif.admission.outcome import Refusal
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.story import Story
 
@@ -117,6 +118,8 @@ class HarmRow(Row, kw_only=True):
     seconds: float | None = None
     example: str = ""
     said: str = ""
+    #: Why the API server refuses the pods, for `pods-refused`.
+    refusal: Refusal | None = None
     #: Whether an autoscaler may add a node for these pods, which is not modelled.
     autoscaled: bool = False
     cut: float | None = None

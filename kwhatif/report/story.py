@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from kwhatif.admission.outcome import Refusal
 from kwhatif.controllers.contract import How
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -167,10 +168,11 @@ class PendingRow(Row):
 
 
 class RefusedRow(Row):
-    """A workload that lacks pods in the end because the API server refuses them; `message` is the API server's."""
+    """A workload that lacks pods in the end because the API server refuses them: its message, and the cause."""
 
     workload: str
     message: str
+    refusal: Refusal | None = None
     #: Whether it was like this at the start.
     initial: bool = False
     #: Whether it lacks as many without what was asked.

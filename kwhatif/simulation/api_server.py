@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from typing import Any, Self, cast
@@ -11,21 +11,19 @@ from typing import Any, Self, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
 from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
-from kwhatif.admission.outcome import Admitted, Denied, already_exists
+from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_exists
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
-from kwhatif.kube.model.policy import ResourceQuota
+from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, EventRow, Gone, History, said_of_update
@@ -47,17 +45,18 @@ AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
-    Watchers hear of what `write`, `put` and `replaced` change. The other methods store what a question assumes, and so
-    do the instant engine and questions, on the state itself: controllers and the scheduler do not see that. Nominations
-    are the scheduler's own, and no objects.
+    Three methods change objects: `write` carries out a request, `put` stores an object as it is, `assume` changes what
+    a question takes for granted. Watchers see what the first two change. Nominations are not objects: schedulers apply
+    them to the state.
     """
 
-    def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
+    def __init__(self, state: State, clock: Clock, chance: Chance, evicting: int | None = None) -> None:
+        """`evicting`: how many pods of a workload may evict others; None: any number."""
         super().__init__(state, clock)
         self.chance = chance
         self.history = History()
         self.watchers: list[Watcher] = []
-        self.admission_watcher: AdmissionWatcher | None = None
+        self.admission_watchers: list[AdmissionWatcher] = []
         #: The number of pods created or deleted so far.
         self.churn = 0
         self._quotas = QuotaAdmission()
@@ -65,7 +64,7 @@ class ApiServer(SimulatedView):
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
         self._made = 0
-        self.limits = PodLimits(self._before)
+        self.limits = PodLimits(self._before, evicting)
         # The quota controller has counted before anything happens.
         uncounted = [quota for quota in state.cluster.all(ResourceQuota).values() if not is_counted(quota)]
         if uncounted:
@@ -86,7 +85,7 @@ class ApiServer(SimulatedView):
         """An independent API server with the same past and no watchers."""
         other = super().fork()
         other.chance = self.chance.fork()
-        other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
+        other.history, other.watchers, other.admission_watchers = self.history.fork(), [], []
         other._quotas, other.limits = QuotaAdmission(), self.limits.fork()
         other.injections = self.injections.copy()
         return other
@@ -125,32 +124,24 @@ class ApiServer(SimulatedView):
         self.state.apply(*changes)
         self._announce(before, obj, event)
 
-    def complete(self, obj: KubernetesObject) -> None:
-        """Store an object that existed from the start, though the input lacks it: without an event."""
-        before = self.state.cluster.get(type(obj), key_of(obj))
-        self.state.apply(Upsert(obj))
-        self._has_changed(before, obj)
+    def assume(self, *changes: Upsert | Delete | Evict) -> None:
+        """Change the state without a request: nothing that watches sees it, but who owns what is kept up to date."""
+        cluster = self.state.cluster
+        places = [_place(change) for change in changes]
+        before = [cluster.get(*place) for place in places]
+        self.state.apply(*changes)
+        for place, was in zip(places, before, strict=True):
+            self._has_changed(was, cluster.get(*place))
 
-    def refuse(self, pod: Pod, denied: Denied) -> None:
-        """Record that the API server refuses the pod."""
-        if self.admission_watcher is not None:
-            self.admission_watcher(pod, denied)
+    def decide(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
+        """Admission has decided about a pod that is to be created."""
+        for watcher in self.admission_watchers:
+            watcher(pod, outcome)
 
     def replaced(self, before: Pod, after: Pod) -> None:
         """Replace the pod; `before` is passed as well, as it may not be in the state."""
         self.state.apply(Upsert(after))
         self._announce(before, after, None)
-
-    def withdraw(self, pod: Pod) -> None:
-        """The pod is not there yet, after all."""
-        self.state.apply(Delete.of(pod))
-        self._has_changed(pod, None)
-
-    def lose_at_once(self, pods: Sequence[Pod]) -> None:
-        """Remove the pods at once, without notice to controllers."""
-        self.state.apply(*(Evict(key_of(pod), "PreemptionByScheduler") for pod in pods))
-        for pod in pods:
-            self._has_changed(pod, None)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         if isinstance(after, ResourceQuota):
@@ -174,7 +165,8 @@ class ApiServer(SimulatedView):
             obj = replace(obj, metadata=replace(meta, name=generated_name(meta, "", cluster.all(type(obj)))))
         if cluster.get(type(obj), key_of(obj)) is not None:
             return already_exists(obj)
-        made = self.created(obj, stored=stored)
+        refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
+        made = refused or self.admit(obj, stored=stored)
         if isinstance(made, Denied):
             self.note(because, actor, "was refused", obj, detail=made.message)
             return made
@@ -182,10 +174,9 @@ class ApiServer(SimulatedView):
         self.put(made, self.note(because, actor, "created", made))
         return None
 
-    def created(self, obj: Any, *, stored: bool = False) -> Any:
+    def admit(self, obj: Any, *, stored: bool = False) -> Any:
         """The new object as the API server would store it, or `Denied`; quotas count it from now on."""
-        refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
-        admitted = refused or (self._stored(obj) if stored else self._admitted(obj))
+        admitted = self._stored(obj) if stored else self._admitted(obj)
         if isinstance(admitted, Denied):
             return admitted
         self._made += 1
@@ -208,8 +199,7 @@ class ApiServer(SimulatedView):
             known = None if self._replicas.is_repeated else injection_of(obj, cluster)
             if known is not None:
                 self.injections[known.workload] = known
-            if self.admission_watcher is not None:
-                self.admission_watcher(obj, admitted)
+            self.decide(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
             taken = self._charged(admit_claim(obj, cluster))
@@ -243,7 +233,7 @@ class ApiServer(SimulatedView):
         event = because if said is None else self.note(because, actor, said.verb, obj, detail=said.detail)
         self.put(obj, event)
         if isinstance(obj, Pod) and obj.metadata.deletion_timestamp and is_terminal(obj) and not held(obj):
-            self.drop_pod(obj, "Deleted", actor, event)
+            self._drop_pod(obj, "Deleted", actor, event)
 
     def _delete_pod(self, write: DeletePod, actor: str, because: int | None) -> None:
         pod = self.state.cluster.get(Pod, write.key)
@@ -265,7 +255,7 @@ class ApiServer(SimulatedView):
         if (is_over or grace == 0) and not held(marked_pod):
             if marked_pod is not pod:
                 self.put(marked_pod, event)
-            self.drop_pod(marked_pod, write.how, actor, event)
+            self._drop_pod(marked_pod, write.how, actor, event)
             return
         self.put(marked(marked_pod, self.stamp(self.now + grace), grace), event)
 
@@ -277,7 +267,7 @@ class ApiServer(SimulatedView):
         if obj is None:
             return
         if isinstance(obj, Pod):
-            self.drop_pod(obj, write.how or "Deleted", actor, because)
+            self._drop_pod(obj, write.how or "Deleted", actor, because)
             return
         event = self.note(because, actor, "deleted", obj)
         if isinstance(obj, PersistentVolumeClaim):
@@ -285,7 +275,7 @@ class ApiServer(SimulatedView):
         self.state.apply(Delete.of(obj))
         self._announce(obj, None, event)
 
-    def drop_pod(self, pod: Pod, how: How, actor: str, because: int | None) -> None:
+    def _drop_pod(self, pod: Pod, how: How, actor: str, because: int | None) -> None:
         """Remove the pod's object."""
         event = self.note(because, actor, "removed", pod, pod.spec.node_name)
         if pod.metadata.deletion_timestamp is None and (pod.metadata.uid or key_of(pod)) not in self.history.gone:
@@ -309,6 +299,17 @@ class ApiServer(SimulatedView):
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
 
 
+def _place(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
+    """Kind and key of what it changes."""
+    match change:
+        case Upsert():
+            return type(change.obj), key_of(change.obj)
+        case Delete():
+            return change.kind, change.key
+        case Evict():
+            return Pod, change.pod
+
+
 def held(pod: Pod) -> bool:
     """Whether a finalizer keeps the object; the Job controller removes its own once the pod has ended."""
     return any(name != JOB_TRACKING for name in pod.metadata.finalizers)
@@ -317,15 +318,12 @@ def held(pod: Pod) -> bool:
 class PodLimits:
     """How many pods of one workload are created: no more than could change the answer (`workloads/many.py`)."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        """`cluster`: as it is at first."""
+    def __init__(self, cluster: Cluster, evicting: int | None) -> None:
+        """`cluster`: as it is at first; `evicting`: see `ApiServer`."""
         self._cluster = cluster
-        #: Whether pods are created one by one as they are asked for, without a limit.
-        self.is_lifted = False
         #: The workloads that ask for more, by kind and key.
         self.short: dict[str, KubernetesObject] = {}
-        #: How many pods of a workload may evict others; None: any number.
-        self.evicting: int | None = None
+        self._evicting = evicting
         #: By workload, how many others its pods have evicted.
         self._evicted: Counter[str] = Counter()
         #: By workload, when its limit was computed, and the limit.
@@ -350,7 +348,7 @@ class PodLimits:
 
     def refuse(self, pod: Pod, view: SimulatedView) -> Denied | None:
         """Refuse a pod that is to be created if its workload has too many."""
-        owner = None if self.is_lifted else controller_of(pod.metadata)
+        owner = controller_of(pod.metadata)
         kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
             return None
@@ -361,17 +359,17 @@ class PodLimits:
         if count < self.most and not self._evicts_too_many(pod, workload, count, view):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
 
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
         """Whether one more pod of the workload would have to evict others, and enough have done so already.
 
         Of pods that could never all find a node, it is enough to make those that could evict another.
         """
-        if self.evicting is None or isinstance(workload, DaemonSet):
+        if self._evicting is None or isinstance(workload, DaemonSet):
             return False
         is_absurd = wanted(workload) > self.most
-        least = FEW if is_absurd else self.evicting
+        least = FEW if is_absurd else self._evicting
         if count < least:
             return False
         name = f"{type(workload).__name__} {key_of(workload)}"
@@ -379,7 +377,7 @@ class PodLimits:
         if known is None or known[0] != view.now:
             nodes = view.state.nodes
             placed = sum(bool(each.spec.node_name) for each in view.pods_of(workload))
-            evicting = max(0, self.evicting - self._evicted[name])
+            evicting = max(0, self._evicting - self._evicted[name])
             if is_absurd:
                 evicting = min(evicting, sum(len(node.pods) for node in nodes) - placed)
             room = room_for(PodInfo(pod, view.state.cluster.resizes), nodes)

@@ -13,10 +13,10 @@ from copy import copy
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.errors import OutOfTime
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.api_server import ApiServer
@@ -61,6 +61,7 @@ class Engine:
         unschedulable: Collection[str] = (),
         *,
         scored: bool = False,
+        evicting: int | None = None,
     ) -> None:
         """Set up.
 
@@ -73,10 +74,11 @@ class Engine:
             chance: decides between equal choices; by default, the convention.
             unschedulable: keys of pending pods that are not tried before they change themselves.
             scored: whether scores are computed even where there is nothing to choose.
+            evicting: how many pods of a workload may evict others; None: any number.
         """
         self.parameters = parameters
         self.clock = clock
-        self.api_server = ApiServer(state, clock, chance or Chance()).prepare()
+        self.api_server = ApiServer(state, clock, chance or Chance(), evicting).prepare()
         groups = GroupCycle() if has_groups(state.cluster) else None
         self.scheduler = Scheduler(self.api_server, profiles, unschedulable, groups, scored=scored)
         self.kubelets = Kubelets(self.api_server, parameters)

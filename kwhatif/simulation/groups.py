@@ -76,8 +76,8 @@ class GroupCycle:
             scheduler.tick()  # those that fail come back one at a time
             own = tried.get(info.key)
             if own is not None and own.node is not None and result.is_placed:
-                if scheduler.watcher is not None:
-                    scheduler.watcher(own)
+                for watcher in scheduler.attempt_watchers:
+                    watcher(own)
                 scheduler.bind(info, own, own.node, event)
             else:
                 _fail_member(info, result, own, event, scheduler)

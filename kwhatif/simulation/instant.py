@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.contract import Controller, Remove
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
@@ -29,7 +29,7 @@ from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import begins_to_go, unbound
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.state.change import Nominate, Upsert
+from kwhatif.state.change import Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.removal import as_ready
@@ -82,8 +82,8 @@ class InstantEngine:
         if controllers:
             self.api_server.prepare()
         self.reactions = Reactions(self.api_server, controllers)
-        #: Called with the result of every attempt before anything changes; it may remove the pod from the state.
-        self.watcher: Callable[[ScheduleResult], None] | None = None
+        #: Called with the result of every attempt before anything changes; they may remove the pod from the state.
+        self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         self._profiles = profiles
         self._attempts = SimulatedAttempts(self.api_server, profiles, scored=True, gated=True)
         self._is_ready = is_ready
@@ -158,9 +158,7 @@ class InstantEngine:
         while self._going:
             going, self._going = self._going, []
             for key in going:
-                pod = self.api_server.state.cluster.get(Pod, key)
-                if pod is not None:
-                    self.api_server.drop_pod(pod, "Deleted", "kubelet", None)
+                self.api_server.write(Remove(Pod, key), "kubelet", None)
             self.reactions.react()
 
     # --- an attempt ----------------------------------------------------------------------------------
@@ -171,8 +169,8 @@ class InstantEngine:
             given = replace(pod, spec=replace(pod.spec, node_name=entry.node_name))
             asked = PodInfo(given, self.api_server.state.cluster.resizes)
         result = self.attempt(asked)
-        if self.watcher is not None:
-            self.watcher(result)
+        for watcher in self.attempt_watchers:
+            watcher(result)
         if result.outcome != "Ignored":
             self.carry_out(info, result, is_known=entry.is_known)
         elif entry.rank != WAITING:
@@ -194,11 +192,15 @@ class InstantEngine:
         assert found is not None, "it evicts"
         budgets = Budgets(state.cluster)
         victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
-        self._evicted.update(victim.pod.key for victim in victims)
-        self.api_server.lose_at_once([victim.pod.pod for victim in victims])
-        if self._counts_budgets:
-            disrupt(state, victims)
+        self._evict(victims)
         return self.attempt_group(result.group, result.members)
+
+    def _evict(self, victims: Sequence[Victim]) -> None:
+        """The victims are gone at once; controllers do not see it."""
+        self._evicted.update(victim.pod.key for victim in victims)
+        self.api_server.assume(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
+        if self._counts_budgets:
+            disrupt(self.api_server.state, victims)
 
     def carry_out_group(self, result: GroupResult) -> dict[str, str]:
         """The members run on their nodes, if the group is placed: the nodes by key of the pod."""
@@ -232,10 +234,7 @@ class InstantEngine:
         """The pod runs on its node; its victims are gone."""
         api_server, state = self.api_server, self.api_server.state
         if result.victims:
-            self._evicted.update(victim.pod.key for victim in result.victims)
-            api_server.lose_at_once([victim.pod.pod for victim in result.victims])
-            if self._counts_budgets:
-                disrupt(state, result.victims)
+            self._evict(result.victims)
         if result.cleared_nominations:
             state.apply(*(Nominate(other.key, None) for other in result.cleared_nominations))
         for obj in result.reserve(state.by_name[node]):

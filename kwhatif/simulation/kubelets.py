@@ -10,12 +10,11 @@ from copy import copy
 from enum import IntEnum
 from typing import NamedTuple
 
-from kwhatif.controllers.contract import earliest
+from kwhatif.controllers.contract import Remove, earliest
 from kwhatif.controllers.node_lifecycle import silent_before
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of, lacks_node
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
-from kwhatif.kube.model.unknown import lacks_node
 from kwhatif.simulation.api_server import ApiServer, held
 from kwhatif.simulation.attachments import Attachments
 from kwhatif.simulation.clock import Agenda
@@ -294,7 +293,7 @@ class Kubelets:
 
     def _go(self, pod: Pod, due: _Due) -> None:
         if pod.metadata.deletion_timestamp is not None and is_terminal(pod) and not held(pod):
-            self._api_server.drop_pod(pod, "Deleted", _name(pod), due.because)
+            self._api_server.write(Remove(Pod, due.key), _name(pod), due.because)
 
 
 def _name(pod: Pod) -> str:

@@ -8,8 +8,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from kwhatif.kube.model.container import Probe
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Probe
 
 #: Seconds before the simulation gives up.
 HOUR = 3600.0

@@ -7,6 +7,7 @@ from copy import copy
 from itertools import chain
 from typing import NamedTuple
 
+from kwhatif.admission.outcome import Denied, QuotaExceeded
 from kwhatif.controllers.contract import BackingOff, Controller, Create, SyncResult
 from kwhatif.controllers.controller_refs import ControllerRefs
 from kwhatif.kube.model.cluster import KubernetesObject
@@ -33,7 +34,7 @@ class CreateRefusal(NamedTuple):
     #: The controller with the key of its object, as in events.
     actor: str
     obj: KubernetesObject
-    message: str
+    denied: Denied
     #: The number of events at the key's first refusal since its last success.
     since: int
     #: The state's generation at the last refusal: until it changes, a retry fails.
@@ -155,7 +156,7 @@ class Reactions:
     def retry_refused(self) -> None:
         """Make all keys due that a quota has refused."""
         for (number, key), refusal in self.refusals.items():
-            if "exceeded quota" in refusal.message:
+            if isinstance(refusal.denied.cause, QuotaExceeded):
                 self._due[number].setdefault(key, None)
 
     def _in_vain(self) -> set[tuple[int, str]]:
@@ -278,7 +279,7 @@ class Reactions:
             self.refusals[number, key] = CreateRefusal(
                 actor,
                 write.obj,
-                denied.message,
+                denied,
                 since,
                 self._api_server.state.generation,
                 self._again.get((number, key)),

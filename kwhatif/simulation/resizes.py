@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple
 
-from kwhatif.admission.resize import is_resize
+from kwhatif.admission.pod_update import is_resize
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
 from kwhatif.simulation import resizing

@@ -2,7 +2,7 @@
 
 A pod's spec has the requests, its status what the kubelet has granted. The kubelet tries the resize as if the pod
 were new, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
-asks for more than the whole node has is infeasible; since then the API server refuses it (`admission/resize.py`).
+asks for more than the whole node has is infeasible; since then the API server refuses it (`admission/pod_update.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.resize import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.admission.pod_update import API_SERVER_LOOKS_AT_NODES, OS_LABEL, RESIZABLE
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, no_execute_taints, tolerated
 from kwhatif.kube.matching.requests import (
     MEMORY,
     is_extended_resource,
@@ -22,9 +22,7 @@ from kwhatif.kube.matching.requests import (
     resource_nanos,
     to_resources,
 )
-from kwhatif.kube.matching.tolerations import no_execute_taints, tolerated
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.pod import (
     RESIZE_IN_PROGRESS,
     RESIZE_PENDING,
@@ -35,6 +33,7 @@ from kwhatif.kube.model.pod import (
     is_terminal,
     pod_condition,
 )
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.quantity import milli_value
 from kwhatif.scheduler.framework.evidence import InsufficientResource
 from kwhatif.scheduler.plugins.node_affinity import REASON_POD

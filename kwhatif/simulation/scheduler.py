@@ -108,7 +108,7 @@ class Scheduler:
         #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
         self.grace: float | None = None
         #: Called with the result of every attempt before anything changes; forks have none.
-        self.watcher: Callable[[ScheduleResult], None] | None = None
+        self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         for info in sorted(
             api_server.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""
         ):
@@ -126,7 +126,7 @@ class Scheduler:
         """An independent scheduler for a fork of the simulation: the same queue; results for signatures are shared."""
         other = copy(self)
         state = api_server.state
-        other.api_server, other._lister, other.watcher = api_server, pod_lister(state.cluster), None
+        other.api_server, other._lister, other.attempt_watchers = api_server, pod_lister(state.cluster), []
         other._preemptions = deque()
         other._preempting = self._preempting.fork(other._lister)
         other.attempts = self.attempts.fork(api_server)
@@ -221,8 +221,8 @@ class Scheduler:
             return info.uid
         because = self.pop_cause(info.uid)
         result = self.attempts.attempt(info.pod_info, info.template)
-        if self.watcher is not None:
-            self.watcher(result)
+        for watcher in self.attempt_watchers:
+            watcher(result)
         if result.outcome == "Placed" and result.node is not None:
             self.bind(info, result, result.node, because)
         else:

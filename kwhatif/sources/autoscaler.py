@@ -11,8 +11,7 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import NAMES, build_flags, unmo
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType, build_instance_types
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.selector_text import parse_selector
+from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node

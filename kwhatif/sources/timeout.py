@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 
 #: Seconds. One answer never takes more than a day, and the clocks of sockets overflow.
 LONGEST = 86_400.0

@@ -13,10 +13,9 @@ from kwhatif.kube.model.cluster import KubernetesObject, list_order, next_genera
 from kwhatif.kube.model.node import REGION, ZONE, Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.state.history import Touched
-from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.change import Touched
+from kwhatif.state.node_info import NodeInfo, Shapes, near_unique_keys
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.shapes import Shapes, near_unique_keys
 
 
 class ImageState(NamedTuple):

@@ -12,8 +12,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from kwhatif.kube.matching.affinity import AffinityTerms
 from kwhatif.kube.matching.labels import Labels, Selector
+from kwhatif.kube.matching.pods import AffinityTerms
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import pod_affinity_terms
 from kwhatif.state.node_info import NodeInfo

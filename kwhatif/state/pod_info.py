@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kwhatif.kube.gates import BASE_RESIZES, ResizeRules
-from kwhatif.kube.matching.affinity import AffinityTerms, affinity_terms
-from kwhatif.kube.matching.ports import HostPort, host_ports
+from kwhatif.kube.matching.nodes import HostPort, host_ports
+from kwhatif.kube.matching.pods import AffinityTerms, affinity_terms
 from kwhatif.kube.matching.requests import PodResources, pod_resources
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod

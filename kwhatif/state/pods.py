@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
-from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, list_order
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.state.history import Move, Touched
+from kwhatif.kube.model.pod_group import group_of
+from kwhatif.state.change import Move, Touched
 from kwhatif.state.nodes import Nodes
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

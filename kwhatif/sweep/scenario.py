@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Apply, Edit
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.cluster import KubernetesObject

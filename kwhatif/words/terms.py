@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 
 
 class Term(NamedTuple):

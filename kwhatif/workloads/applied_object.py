@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.plugins import add_default_tolerations
-from kwhatif.admission.validation.pod_update import validate_pod_update
+from kwhatif.admission.pod_update import validate_pod_update
 from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import LastApplied

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, InvalidObject
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import (
     FieldsNotCompared,
@@ -262,7 +262,7 @@ def _update_job(new: Job, known: Job | None) -> WorkloadUpdate:
         # Where `{…}` stands, the API server prints the whole new template as JSON: with commands and environment, which
         # the model does not have, and which is not worth reading.
         message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: {{…}}: field is immutable'
-        return WorkloadUpdate("changed", denied=Denied(message))
+        return WorkloadUpdate("changed", denied=Denied(message, InvalidObject()))
     done = known.status.succeeded
     # Once a pod of a Job without completions has succeeded, no more are made of it.
     is_over = is_finished(known) or (done > 0 and new.spec.completions is None and not new.spec.suspend)

@@ -7,13 +7,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.node_affinity import NAME_FIELD, RequiredNodeAffinity
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated, no_execute_taints
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
+from kwhatif.kube.matching.nodes import (
+    NAME_FIELD,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    RequiredNodeAffinity,
+    first_untolerated,
+    no_execute_taints,
+)
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, Requirement, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.generated import hash_of

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.model.admission_hooks import InjectedContainers, Injection
-from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import InjectedContainers, Injection
 from kwhatif.kube.model.storage import Volume
 
 #: The volume that ServiceAccount admission adds.

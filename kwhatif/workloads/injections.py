@@ -17,11 +17,10 @@ from kwhatif.admission.asked import NewObject, asked_about
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.model.admission_hooks import Injection, KnownInjection, MutatingWebhookConfiguration
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
-from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.policy import Injection, KnownInjection, MutatingWebhookConfiguration
 from kwhatif.kube.model.workload import (
     POD_CONTROLLERS,
     DaemonSet,

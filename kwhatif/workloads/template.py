@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import default_pod
+from kwhatif.admission.defaults import default_pod
 from kwhatif.kube.matching.contents import plain
-from kwhatif.kube.matching.label_syntax import dns_subdomain_errors
-from kwhatif.kube.model.container import Container
+from kwhatif.kube.matching.field_errors import dns_subdomain_errors
 from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec, TemplateDigest, TemplateText
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.workloads.template_fields import ADDED_LABELS, Fields, filled_fields_of, managed_paths, places_of
 
 #: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.kube.model.originals import Originals, SessionOriginals
+from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig, ManagedResource
 from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims
 from kwhatif.sources.extenders.http import HTTPExtender

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.pod_security.policy import standards_of, violations
+from kwhatif.admission.pod_security import standards_of, violations
 from kwhatif.kube.model.pod import Pod
 from kwhatif.sources.manifests.read import read_manifest_set
 

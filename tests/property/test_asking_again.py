@@ -21,7 +21,6 @@ from kwhatif.kube.model.bystanders import (
     ServiceAccount,
 )
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import ApiObject, LabelSelector
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import (
@@ -35,6 +34,7 @@ from kwhatif.kube.model.pod import (
     PodStatus,
     PodTemplateSpec,
 )
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,
@@ -50,8 +50,7 @@ from kwhatif.questions.again.concern import Concern, sight_of
 from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded
-from kwhatif.state.change import Delete, Upsert
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject, Delete, Upsert
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.watching import BY_NAME, Watched, World

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT, tolerates
-from kwhatif.kube.model.affinity import NodeAffinity as NodeAffinitySpec
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
-from kwhatif.kube.model.container import RestartPolicyRule
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT, RequiredNodeAffinity, tolerates
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import NodeAffinity as NodeAffinitySpec
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm, RestartPolicyRule
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer, ScorePlugin
 from kwhatif.scheduler.framework.profile import Profile
@@ -25,8 +23,7 @@ from kwhatif.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kwhatif.scheduler.plugins.taint_toleration import TaintToleration
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, suspects_of
@@ -23,8 +23,7 @@ from kwhatif.scheduler.plugins.pod_topology_spread.filtering import SpreadFilter
 from kwhatif.state.change import Bind, Delete, Evict, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import (

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.ports import HostPort, host_ports
+from kwhatif.kube.matching.nodes import HostPort, host_ports
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.resource import ResourceClaim

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kwhatif.kube.model.affinity import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 from tests.reference.labels import matches, requirements

@@ -10,11 +10,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from math import log
 from typing import NamedTuple
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, first_untolerated
 from kwhatif.kube.model.meta import Requirement, controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import TopologySpreadConstraint
 from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State

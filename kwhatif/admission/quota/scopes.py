@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.kube.matching.requests import CPU, MEMORY
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.pod import Pod, pod_affinity_terms
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
 from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.storage import PersistentVolumeClaim

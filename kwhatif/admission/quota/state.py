@@ -6,14 +6,13 @@ Follows `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Denied, forbidden
+from kwhatif.admission.outcome import Denied, Forbidden, QuotaExceeded, forbidden
 from kwhatif.admission.quota.scopes import in_scope
 from kwhatif.admission.validation.containers import is_native_resource
 from kwhatif.kube.gates import BASE_RESIZES
@@ -31,36 +30,12 @@ from kwhatif.kube.matching.requests import (
 )
 from kwhatif.kube.matching.volumes import claim_class
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaStatus
-from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_quantity, value
+from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, value
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.reference import is_reference
-
-_EXCEEDED = re.compile(
-    r"exceeded quota: (?P<quota>\S+), requested: (?P<requested>.*), used: (?P<used>.*), limited: (?P<limited>.*)"
-)
-
-
-class Exceeded(NamedTuple):
-    """A quota that is used up, and the amounts by resource, in nano-units."""
-
-    quota: str
-    requested: Mapping[str, int]
-    used: Mapping[str, int]
-    limited: Mapping[str, int]
-
-
-def exceeded_in(message: str) -> Exceeded | None:
-    """What a refusal says of a quota: the only source of what is lacking."""
-    found = _EXCEEDED.search(message)
-    if found is None:
-        return None
-    pairs = {name: [pair.partition("=") for pair in found[name].split(",")] for name in Exceeded._fields[1:]}
-    amounts = {name: {key: parse_quantity(text) for key, _, text in listed} for name, listed in pairs.items()}
-    return Exceeded(found["quota"], **amounts)
-
 
 Usage = dict[str, Quantity]
 
@@ -169,10 +144,10 @@ class QuotaAdmission:
         quotas = self._quotas_of(obj, cluster)
         charges = self._charges(obj, quotas)
         if charges.refusal:
-            return forbidden(obj, charges.refusal)
+            return forbidden(obj, charges.refusal, _BY_QUOTA)
         for place, usage in charges.usages:
-            if refusal := quotas[place].exceeded_by(usage):
-                return forbidden(obj, refusal)
+            if exceeded := quotas[place].exceeded_by(usage):
+                return _denied(obj, exceeded)
         return self._stored(quotas[place].plus(usage) for place, usage in charges.usages)
 
     def refuse_update(self, new: Counted, old: Counted, cluster: Cluster) -> Denied | None:
@@ -180,12 +155,12 @@ class QuotaAdmission:
         before, quotas = usage_of(old), self._quotas_of(new, cluster)
         charges = _charges_of(new, quotas) if quotas else _NO_CHARGES
         if charges.refusal:
-            return forbidden(new, charges.refusal)
+            return forbidden(new, charges.refusal, _BY_QUOTA)
         for place, usage in charges.usages:
             more = {name: amount - before.get(name, 0) for name, amount in usage.items()}
             growth = {name: Quantity(amount, usage[name].notation) for name, amount in more.items() if amount > 0}
-            if refusal := quotas[place].exceeded_by(growth):
-                return forbidden(new, refusal)
+            if exceeded := quotas[place].exceeded_by(growth):
+                return _denied(new, exceeded)
         return None
 
     def release(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota]:
@@ -282,13 +257,14 @@ class _Quota(NamedTuple):
         counts = counted_of_pods if isinstance(obj, Pod) else counted_of_claims
         return sorted(filter(counts, self.hard))
 
-    def exceeded_by(self, usage: Usage) -> str:
-        """Why the additional usage exceeds the quota; "" if it does not."""
-        exceeded = [name for name in usage if self.used.get(name, 0) + usage[name] > self.hard[name]]
+    def exceeded_by(self, usage: Usage) -> QuotaExceeded | None:
+        """How the additional usage exceeds the quota; None if it does not."""
+        exceeded = sorted(name for name in usage if self.used.get(name, 0) + usage[name] > self.hard[name])
         if not exceeded:
-            return ""
-        requested, used, limited = (_listed(_masked(given, exceeded)) for given in (usage, self.used, self.hard))
-        return f"exceeded quota: {self.stored.metadata.name}, requested: {requested}, used: {used}, limited: {limited}"
+            return None
+        listed = (_masked(given, exceeded) for given in (usage, self.used, self.hard))
+        texts = ({name: str(amount) for name, amount in each.items()} for each in listed)
+        return QuotaExceeded(self.stored.metadata.name, *texts)
 
     def plus(self, usage: Usage) -> _Quota:
         """With that much more used; to be `written`."""
@@ -392,5 +368,11 @@ def _masked(usage: Mapping[str, Quantity], names: Iterable[str]) -> Usage:
     return {name: usage[name] for name in names if name in usage}
 
 
-def _listed(usage: Usage) -> str:
-    return ",".join(f"{name}={usage[name]}" for name in sorted(usage))
+_BY_QUOTA = Forbidden("ResourceQuota")
+
+
+def _denied(obj: Counted, exceeded: QuotaExceeded) -> Denied:
+    listed = (exceeded.requested, exceeded.used, exceeded.limited)
+    requested, used, limited = (",".join(map("=".join, amounts.items())) for amounts in listed)
+    reason = f"exceeded quota: {exceeded.quota}, requested: {requested}, used: {used}, limited: {limited}"
+    return forbidden(obj, reason, exceeded)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
-from kwhatif.kube.matching.label_syntax import dns_label_errors, label_key_errors
+from kwhatif.admission.validation import NOT_NEGATIVE, FieldErrors
+from kwhatif.kube.matching.field_errors import dns_label_errors, label_key_errors
 from kwhatif.kube.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -16,8 +16,8 @@ from kwhatif.kube.matching.requests import (
     limited,
     requested,
 )
-from kwhatif.kube.model.container import Container, ContainerPort, ResourceClaimRef, ResourceList, ResourceRequirements
 from kwhatif.kube.model.pod import PodSpec
+from kwhatif.kube.model.pod_spec import Container, ContainerPort, ResourceClaimRef, ResourceList, ResourceRequirements
 from kwhatif.kube.model.quantity import NANO, Quantity, amounts, parse_quantity, value
 
 #: Resources that must be integers (`integerResources`), besides extended resources.

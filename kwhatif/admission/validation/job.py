@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import default_template
-from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.defaults import default_template
+from kwhatif.admission.validation import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.pod import validate_template
 from kwhatif.kube.matching.cron import is_zone, parse_schedule
-from kwhatif.kube.matching.label_syntax import dns_label_errors, label_key_errors
+from kwhatif.kube.matching.field_errors import dns_label_errors, label_key_errors
 from kwhatif.kube.model.pod import PodTemplateSpec
 from kwhatif.kube.model.workload import CronJob, CronJobSpec, Job, JobSpec, OnExitCodes, PodFailureRule, SuccessRule
 

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.validation.containers import (
-    validate_containers,
-    validate_host_network,
-    validate_overhead,
-    validate_pod_resources,
-)
-from kwhatif.admission.validation.errors import POSITIVE, FieldErrors, Rule
-from kwhatif.admission.validation.selectors import (
+from kwhatif.admission.validation import (
     NOT_AN_OPERATOR,
+    POSITIVE,
+    FieldErrors,
+    Rule,
     validate_label_keys,
     validate_operator,
     validate_requirement_key,
     validate_selector,
     with_label_keys,
 )
-from kwhatif.kube.matching.label_syntax import (
+from kwhatif.admission.validation.containers import (
+    validate_containers,
+    validate_host_network,
+    validate_overhead,
+    validate_pod_resources,
+)
+from kwhatif.kube.matching.field_errors import (
     dns_label_errors,
     dns_subdomain_errors,
     label_key_errors,
     label_value_errors,
 )
-from kwhatif.kube.matching.node_affinity import NAME_FIELD
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.matching.nodes import NAME_FIELD, NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.model.meta import ObjectMeta, Requirement
+from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import (
     Affinity,
     NodeAffinity,
     NodeSelectorTerm,
@@ -37,8 +40,6 @@ from kwhatif.kube.model.affinity import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.meta import ObjectMeta, Requirement
-from kwhatif.kube.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.storage import Volume
 
 Labels = Mapping[str, str]

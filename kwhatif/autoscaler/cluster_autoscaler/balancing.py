@@ -9,8 +9,8 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, parse_quantity
 from kwhatif.state.node_info import NodeInfo
 

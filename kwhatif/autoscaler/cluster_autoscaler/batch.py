@@ -19,10 +19,10 @@ from kwhatif.autoscaler.cluster_autoscaler.pods import (
     is_young,
 )
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.change import Change, Delete, Upsert

@@ -11,11 +11,10 @@ import msgspec
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.kube.model.unknown import lacks
 from kwhatif.kube.model.workload import (
     CronJob,
     DaemonSet,

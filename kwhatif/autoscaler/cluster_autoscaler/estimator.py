@@ -11,10 +11,9 @@ from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.requests import CPU, MEMORY
-from kwhatif.kube.model.affinity import PodAffinityTerm
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinityTerm, ResourceList
 from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo

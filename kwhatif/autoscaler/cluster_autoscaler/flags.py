@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 
 #: An exact number of cores, and of bytes, that no cluster reaches (`config/const.go`).
 _MOST_CORES, _MOST_GIB = 5000 * 64, 5000 * 64 * 20

@@ -8,9 +8,9 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod, PodSpec, pod_condition
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.kube.model.storage import Volume
 from kwhatif.state.pod_info import PodInfo
 

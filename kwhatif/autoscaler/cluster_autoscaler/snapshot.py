@@ -27,8 +27,7 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Status, Verdict, error
 from kwhatif.scheduler.plugins.node_resources_fit.room import Room
-from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.state.history import Touched
+from kwhatif.state.change import Change, Delete, Touched, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -13,11 +13,11 @@ from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TY
 from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.model.bystanders import DisruptionBudget, NodePool
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import parse_duration
 
 BLOCKED, UNCONSOLIDATABLE = "DisruptionBlocked", "Unconsolidatable"
 EMPTY, DRIFTED, UNDERUTILIZED = "Empty", "Drifted", "Underutilized"

@@ -46,7 +46,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.autoscaler.karpenter.type_filter import DaemonGroup, Filtering, remaining_types
-from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.matching.nodes import HostPort
 from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod

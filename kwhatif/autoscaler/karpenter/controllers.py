@@ -31,9 +31,9 @@ from kwhatif.kube.model.caveat.autoscaling import (
     PricesUnknown,
     ShapesObservedOnly,
 )
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import ZONE, Node
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 

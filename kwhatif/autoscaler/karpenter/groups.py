@@ -19,10 +19,10 @@ from kwhatif.autoscaler.karpenter.requirements import (
     selector_requirements,
 )
 from kwhatif.kube.matching.labels import Selector
-from kwhatif.kube.model.affinity import Toleration, TopologySpreadConstraint
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod, node_affinity_of
+from kwhatif.kube.model.pod_spec import Toleration, TopologySpreadConstraint
 
 UNBOUNDED = 2**31 - 1
 _SHOWN_DOMAINS = 25

@@ -30,7 +30,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     requirement,
 )
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.label_syntax import label_key_errors
+from kwhatif.kube.matching.field_errors import label_key_errors
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.quantity import parse_quantity

@@ -19,15 +19,13 @@ from kwhatif.autoscaler.karpenter.requirements import (
 from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings
 from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
 from kwhatif.autoscaler.karpenter.volumes import VolumeLostError, Volumes, attached, merged_volumes, volume_alternatives
-from kwhatif.kube.matching.ports import HostPort
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, HostPort
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_condition
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import HOSTNAME, Node, Taint
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.quantity import NANO
+from kwhatif.kube.model.quantity import NANO, parse_duration
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.state import State
 

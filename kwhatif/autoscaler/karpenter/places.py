@@ -26,14 +26,13 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.autoscaler.karpenter.volumes import Volumes, exceeds, merged_volumes
-from kwhatif.kube.matching.ports import HostPort, conflicts
-from kwhatif.kube.matching.tolerations import PREFER_NO_SCHEDULE
+from kwhatif.kube.matching.nodes import PREFER_NO_SCHEDULE, HostPort, conflicts
 from kwhatif.kube.model.bystanders import NodePool, karpenter_condition
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import HOSTNAME
 from kwhatif.kube.model.pod import Pod, PodMeta
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import DaemonSet
 
 # --- the nodes that stand --------------------------------------------------------------------------------------------

@@ -10,16 +10,15 @@ from msgspec.structs import replace
 from kwhatif.autoscaler.karpenter.amounts import Amounts, requests_of
 from kwhatif.autoscaler.karpenter.requirements import Refusal, Requirements, pod_requirements
 from kwhatif.kube.matching.labels import NOTHING, Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.ports import ANY_IP, HostPort
-from kwhatif.kube.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerates
-from kwhatif.kube.model.affinity import Affinity, PodAffinity, Toleration
+from kwhatif.kube.matching.nodes import ANY_IP, NO_SCHEDULE, PREFER_NO_SCHEDULE, HostPort, tolerates
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import LabelSelector, parse_time
 from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.kube.model.pod_spec import Affinity, PodAffinity, Toleration
 from kwhatif.kube.model.policy import PodDisruptionBudget
+from kwhatif.kube.model.quantity import parse_duration
 
 T = TypeVar("T")
 

@@ -32,15 +32,15 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.autoscaler.karpenter.volumes import claims_objection
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.field_errors import label_key_errors, label_value_errors
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.bystanders import KarpenterCondition, NodeClaim, NodeClaimSpec, NodeClaimStatus
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
 from kwhatif.kube.model.node import HOSTNAME, ZONE, Node, NodeCondition, NodeSpec, NodeStatus
 from kwhatif.kube.model.pod import Pod, node_affinity_of
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.quantity import NANO
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.state.state import State

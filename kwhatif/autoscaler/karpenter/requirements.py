@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.kube.matching.labels import parse_int64
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
 from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE
 from kwhatif.kube.model.pod import Pod, node_affinity_of
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.quantity import MAX_INT64
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

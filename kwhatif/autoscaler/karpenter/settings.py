@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.duration import parse_duration
-from kwhatif.kube.model.quantity import NANO
+from kwhatif.kube.model.quantity import NANO, parse_duration
 from kwhatif.kube.model.workload import Deployment
 
 #: Gates that bring what is not modelled.

@@ -27,12 +27,12 @@ from kwhatif.autoscaler.karpenter.groups import (
 from kwhatif.autoscaler.karpenter.pods import Wanted, selector_or_nothing, taints_objection
 from kwhatif.autoscaler.karpenter.requirements import IN, Refusal, Requirements
 from kwhatif.kube.matching.labels import EVERYTHING
-from kwhatif.kube.model.affinity import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
 from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_spec import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kwhatif.kube.model.workload import Namespace
 
 # --- what is counted of the pods that stand --------------------------------------------------------------------------

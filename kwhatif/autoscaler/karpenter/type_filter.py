@@ -23,7 +23,7 @@ from kwhatif.autoscaler.karpenter.pods import (
 from kwhatif.autoscaler.karpenter.requirements import (
     Requirements,
 )
-from kwhatif.kube.matching.ports import HostPort, conflicts
+from kwhatif.kube.matching.nodes import HostPort, conflicts
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import NANO, Quantity
 

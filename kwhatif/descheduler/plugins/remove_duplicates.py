@@ -16,7 +16,7 @@ from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.pods import keeps_away, untolerated
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from kwhatif.descheduler.arguments import RemovePodsViolatingNodeAffinityArgs
 from kwhatif.descheduler.attempt import BetterNode, BrokenNodeAffinity, Why
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, Term, TermError, named
-from kwhatif.kube.model.affinity import NodeAffinity
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, Term, TermError, named
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import NodeAffinity
 
 _Violation = Callable[[Pod, Node, Sequence[Node]], Why | None]
 

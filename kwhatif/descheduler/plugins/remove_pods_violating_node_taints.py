@@ -8,7 +8,7 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingNodeTaintsArgs
 from kwhatif.descheduler.attempt import UntoleratedTaint
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.pods import untolerated
-from kwhatif.kube.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.kube.matching.nodes import NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kwhatif.kube.model.node import Taint
 from kwhatif.scheduler.framework.evidence import taint_text
 

@@ -16,12 +16,12 @@ from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import said_of_nodes
 from kwhatif.descheduler.pods import keeps_away, untolerated
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
-from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import TopologySpreadConstraint
 
 _HONOR = "Honor"
 

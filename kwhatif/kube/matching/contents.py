@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.kube.matching.requests import resource_nanos
-from kwhatif.kube.model.container import HostAction, PodSecurityContext, Probe, SecurityContext
 from kwhatif.kube.model.meta import Model
+from kwhatif.kube.model.pod_spec import HostAction, PodSecurityContext, Probe, SecurityContext
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})

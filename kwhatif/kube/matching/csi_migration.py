@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import REGION, ZONE
+from kwhatif.kube.model.pod_spec import NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.storage import (
     AWSElasticBlockStore,
     AzureDisk,

@@ -1,17 +1,14 @@
-"""Label selectors, compiled (`staging/src/k8s.io/apimachinery/pkg/labels/selector.go`)."""
+"""Label selectors, compiled and parsed (`staging/src/k8s.io/apimachinery/pkg/labels/selector.go`)."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.field_errors import label_key_errors, label_value_errors, quoted
 from kwhatif.kube.model.meta import LabelSelector, Requirement
-
-_SEPARATOR = re.compile(r"[(),]")
-_IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
 
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
@@ -95,13 +92,6 @@ def _compare(key: str, bound: int, sign: int) -> Test:
         return number is not None and (number - bound) * sign > 0
 
     return test
-
-
-def quoted(values: str | Sequence[str]) -> str:
-    """A value as the API machinery's messages print it; an empty list is a nil slice there."""
-    return json.dumps(
-        values or None if isinstance(values, tuple) else values, ensure_ascii=False, separators=(",", ":")
-    )
 
 
 def _values_problem(requirement: Requirement) -> str | None:
@@ -190,46 +180,6 @@ def selector_of_map(labels: Labels) -> Selector:
     return Selector(tuple(labels.items()))
 
 
-@lru_cache(64)
-def parse_selector(text: str) -> Selector:
-    """The selector that kubectl writes as `zone=b,disk!=ssd,!gpu,tier in (a,b)`; "" selects everything.
-
-    Raises:
-        SelectorError: it is not one.
-    """
-    return (
-        compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _split(text)))))
-        if text
-        else EVERYTHING
-    )
-
-
-def _split(text: str) -> Iterator[str]:
-    """The requirements: parts between commas that are not in brackets."""
-    start, is_open = 0, False
-    for found in _SEPARATOR.finditer(text):
-        if found[0] != ",":
-            is_open = found[0] == "("
-        elif not is_open:
-            yield text[start : found.start()]
-            start = found.end()
-    yield text[start:]
-
-
-def _requirement(text: str) -> Requirement:
-    text = text.strip()
-    if found := _IN.fullmatch(text):
-        values = tuple(value.strip() for value in found["values"].split(","))
-        return Requirement(key=found["key"], operator="In" if found["operator"] == "in" else "NotIn", values=values)
-    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
-        key, found_sign, value = text.partition(sign)
-        if found_sign:
-            return Requirement(key=key.strip(), operator=operator, values=(value.strip(),))
-    if text.startswith("!"):
-        return Requirement(key=text[1:].strip(), operator="DoesNotExist")
-    return Requirement(key=text, operator="Exists")
-
-
 def describe(requirement: Requirement) -> str:
     """A requirement in kubectl's notation: `disk in (nvme,ssd)`, `!gpu`, `cores>8`."""
     key, values = requirement.key, ",".join(sorted(requirement.values))
@@ -254,3 +204,155 @@ def selector_text(selector: LabelSelector | None) -> str:
     parts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
     parts += ((requirement.key, describe(requirement)) for requirement in selector.match_expressions)
     return ",".join(text for _, text in sorted(parts)) or "<all>"
+
+
+_TOKEN = re.compile(r"[=!()<>,]+|[^=!()<>,\s]+")
+_SYMBOLS = ("==", "!=", "=", "!", "(", ")", ",", "<", ">")
+_KEYWORDS = ("in", "notin")
+_END = "end"
+_IDENTIFIER = "identifier"
+_OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn", "<": "Lt", ">": "Gt"}
+#: In the order in which the message names them.
+_BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+    @property
+    def as_value(self) -> str:
+        """Its kind if a value is expected: there `in` is a value."""
+        return _IDENTIFIER if self.kind in _KEYWORDS else self.kind
+
+
+# --- selectors as text: `zone in (a,b),!spot` (`Parse`) -----------------------------------------------
+
+
+@lru_cache(64)
+def parse_selector(text: str) -> Selector:
+    """Parse a selector; an empty text matches everything.
+
+    Raises:
+        SelectorError: in the API machinery's words.
+    """
+    requirements = _Parser(text).requirements()
+    if not requirements:
+        return EVERYTHING
+    return Selector((), [(requirement.key, compile_requirement(requirement)) for requirement in requirements])
+
+
+def _tokens(text: str) -> Sequence[_Token]:
+    found: list[_Token] = []
+    for match in _TOKEN.finditer(text):
+        run = match[0]
+        if run[0] not in "=!()<>,":
+            found.append(_Token(run if run in _KEYWORDS else _IDENTIFIER, run))
+            continue
+        while run:
+            symbol = next(symbol for symbol in _SYMBOLS if run.startswith(symbol))
+            found.append(_Token(symbol, symbol))
+            run = run[len(symbol) :]
+    return [*found, _Token(_END, "")]
+
+
+def _error(message: str) -> SelectorError:
+    return SelectorError([message])
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._place = 0
+
+    def _next(self) -> _Token:
+        token = self._tokens[min(self._place, len(self._tokens) - 1)]
+        self._place += 1
+        return token
+
+    def _ahead(self) -> _Token:
+        return self._tokens[min(self._place, len(self._tokens) - 1)]
+
+    def requirements(self) -> list[Requirement]:
+        found: list[Requirement] = []
+        while True:
+            ahead = self._ahead()
+            if ahead.kind == _END:
+                return found
+            if ahead.as_value not in (_IDENTIFIER, "!"):
+                raise _error(f"found '{ahead.text}', expected: !, identifier, or 'end of string'")
+            try:
+                found.append(self._requirement())
+            except SelectorError as wrong:
+                raise _error(f"unable to parse requirement: {wrong}") from None
+            token = self._next()
+            if token.kind == _END:
+                return found
+            if token.kind != ",":
+                raise _error(f"found '{token.text}', expected: ',' or 'end of string'")
+            if self._ahead().as_value not in (_IDENTIFIER, "!"):
+                raise _error(f"found '{self._ahead().text}', expected: identifier after ','")
+
+    def _requirement(self) -> Requirement:
+        token = self._next()
+        absent = token.kind == "!"
+        if absent:
+            token = self._next()
+        if token.as_value != _IDENTIFIER:
+            raise _error(f"found '{token.text}', expected: identifier")
+        key = token.text
+        if wrong := label_key_errors(key):
+            raise _error(f"<nil>: Invalid value: {quoted(key)}: {'; '.join(wrong)}")
+        if absent or self._ahead().kind in (_END, ","):
+            return self._checked(Requirement(key=key, operator="DoesNotExist" if absent else "Exists"))
+        operator = self._next()
+        if operator.kind not in _OPERATORS:
+            raise _error(f"found '{operator.text}', expected: {', '.join(_BINARY)}")
+        values = self._values() if operator.kind in _KEYWORDS else (self._value(),)
+        return self._checked(Requirement(key=key, operator=_OPERATORS[operator.kind], values=values))
+
+    @staticmethod
+    def _checked(requirement: Requirement) -> Requirement:
+        compile_requirement(requirement)
+        return requirement
+
+    def _value(self) -> str:
+        if self._ahead().kind in (_END, ","):
+            return ""
+        token = self._next()
+        if token.as_value != _IDENTIFIER:
+            raise _error(f"found '{token.text}', expected: identifier")
+        return token.text
+
+    def _values(self) -> tuple[str, ...]:
+        token = self._next()
+        if token.kind != "(":
+            raise _error(f"found '{token.text}' expected: '('")
+        ahead = self._ahead()
+        if ahead.kind == ")":
+            self._next()
+            return ("",)
+        if ahead.as_value not in (_IDENTIFIER, ","):
+            raise _error(f"found '{ahead.text}', expected: ',', ')' or identifier")
+        values = self._identifiers()
+        self._next()
+        return values
+
+    def _identifiers(self) -> tuple[str, ...]:
+        """The values up to the closing parenthesis; an absent one beside a comma or parenthesis is the empty value."""
+        found: set[str] = set()
+        while True:
+            token = self._next()
+            if token.as_value == _IDENTIFIER:
+                found.add(token.text)
+                if self._ahead().kind == ")":
+                    return tuple(sorted(found))
+                if self._ahead().kind != ",":
+                    raise _error(f"found '{self._ahead().text}', expected: ',' or ')'")
+            elif token.kind == ",":
+                if not found or self._ahead().kind in (")", ","):
+                    found.add("")
+                if self._ahead().kind == ")":
+                    return tuple(sorted(found))
+            else:
+                raise _error(f"found '{token.text}', expected: ',', or identifier")

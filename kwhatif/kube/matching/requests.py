@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import NamedTuple, cast
 
 from kwhatif.kube.gates import BASE_RESIZES, SPEC_ALONE, ResizeRules
-from kwhatif.kube.matching.label_syntax import label_key_errors
-from kwhatif.kube.model.container import Container, ResourceList, ResourceRequirements, is_sidecar
+from kwhatif.kube.matching.field_errors import label_key_errors
 from kwhatif.kube.model.pod import RESIZE_PENDING, ContainerStatus, Pod, PodSpec, pod_condition
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.quantity import (
     Quantity,
     QuantityText,

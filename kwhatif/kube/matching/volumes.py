@@ -7,11 +7,11 @@ from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
 from kwhatif.kube.matching.labels import Labels, SelectorError, compile_selector
-from kwhatif.kube.matching.node_affinity import Term, TermError
-from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.kube.matching.nodes import Term, TermError
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import LabelSelector, Requirement, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.quantity import QuantityText, ceil_to_milli, parse_quantity
 from kwhatif.kube.model.storage import (
     PersistentVolume,

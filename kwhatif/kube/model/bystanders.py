@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, Int64, Model, ObjectMeta, Requirement
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import ResourceList
 
 #: What metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"

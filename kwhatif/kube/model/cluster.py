@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
-from kwhatif.kube.model.admission_hooks import Webhooks
 from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import SchedulingEvents
-from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.policy import PriorityClass, Webhooks
 from kwhatif.kube.model.workload import Namespace
 
 _numbers = count(1)
@@ -114,7 +114,7 @@ class Cluster:
         #: Whether all other kinds were read, so that a kind without objects has none. A plain dump does not show that.
         self.is_whole = True
         #: Kinds that were listed, even if the list was empty; kinds whose objects were inferred because the input lacks
-        #: them; and nodes that are known to be gone (`model.unknown`).
+        #: them; and nodes that are known to be gone (`lacks`).
         self.listed: frozenset[str] = frozenset()
         self.made_up: frozenset[str] = frozenset()
         self.gone_nodes: frozenset[str] = frozenset()
@@ -305,3 +305,34 @@ class Cluster:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         resume_after(max(self._generations.values(), default=0))
+
+
+def lacks(kind: type, cluster: Cluster) -> bool:
+    """Whether the input has no object of that kind, although the cluster may have some.
+
+    That is so if the dump was made without the kind, or if the kind could not be read.
+    """
+    if kind.__name__ in cluster.made_up:
+        return True
+    if any(read_classes(cluster)) if kind is PriorityClass else any(map(_is_itself, cluster.all(kind).values())):
+        return False
+    return kind.__name__ in cluster.unread or not (cluster.is_whole or kind.__name__ in cluster.listed)
+
+
+def _is_itself(obj: KubernetesObject) -> bool:
+    """Whether it does not stand for a custom resource."""
+    return obj.metadata.stands_for is None
+
+
+def read_classes(cluster: Cluster) -> Iterator[PriorityClass]:
+    """The priority classes that were read; the two built-in ones count only if they have a UID."""
+    found = cluster.all(PriorityClass).items()
+    return (each for name, each in found if each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES)
+
+
+def lacks_node(name: str, cluster: Cluster) -> bool:
+    """Whether a node of that name may exist that the input lacks: it is not in the input, and not known to be gone.
+
+    If all nodes were read, an absent one is gone.
+    """
+    return bool(name) and not cluster.is_whole and name not in cluster.gone_nodes and cluster.get(Node, name) is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
+from kwhatif.kube.model.pod_spec import ResourceList
 
 #: Labels that say where a node is.
 HOSTNAME = "kubernetes.io/hostname"

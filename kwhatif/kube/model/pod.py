@@ -6,16 +6,20 @@ from typing import Literal
 
 from msgspec import field
 
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
+from kwhatif.kube.model.pod_spec import (
     Affinity,
+    Container,
     NodeAffinity,
     PodAffinity,
     PodAffinityTerm,
+    PodOS,
+    PodSecurityContext,
+    ResourceList,
+    ResourceRequirements,
     Toleration,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.container import Container, PodOS, PodSecurityContext, ResourceList, ResourceRequirements
-from kwhatif.kube.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta, controller_of
 from kwhatif.kube.model.storage import Volume
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kwhatif.kube.gates import GROUPS_GATE
+from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ApiObject, Int32, Model
-from kwhatif.kube.model.pod import PodCondition
+from kwhatif.kube.model.pod import Pod, PodCondition
 
 
 class NoFields(Model):
@@ -13,7 +15,7 @@ class NoFields(Model):
 class GangPolicy(Model):
     """`schedulingPolicy.gang`: at least this many pods are placed together, or none."""
 
-    #: Required, and at least 1 (`admission/validation/pod_group.py`).
+    #: Required, and at least 1 (`admission/pod_group.py`).
     min_count: Int32 = 0
 
 
@@ -147,3 +149,25 @@ class Workload(ApiObject):
     """`scheduling.k8s.io/v1beta1 Workload`."""
 
     spec: WorkloadSpec = WorkloadSpec()
+
+
+#: The first release whose groups are modelled: up to 1.36 the API is another one.
+GROUPS_SINCE = 37
+
+
+def has_groups(cluster: Cluster) -> bool:
+    """Whether the scheduler of the cluster places groups of pods, by the rules that are modelled."""
+    return GROUPS_GATE in cluster.gates and cluster.minor >= GROUPS_SINCE
+
+
+def group_of(pod: Pod) -> str:
+    """The key of the PodGroup that the pod names, `namespace/name`; "" if it names none."""
+    named = pod.spec.scheduling_group
+    return "" if named is None or not named.pod_group_name else f"{pod.metadata.namespace}/{named.pod_group_name}"
+
+
+def priority_of(pod: Pod, cluster: Cluster) -> int:
+    """The priority that counts when others evict the pod: its group's, if there is one (`GetPodPriority`)."""
+    key = group_of(pod)
+    group = cluster.get(PodGroup, key) if key else None
+    return (pod.spec.priority or 0) if group is None else group.priority

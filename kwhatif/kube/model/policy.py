@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.container import ResourceList
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
 from kwhatif.kube.model.meta import ApiObject, Int32, Int64, LabelSelector, Model
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.quantity import QuantityText
+from kwhatif.kube.model.storage import Volume
 
 
 class PriorityClass(ApiObject):
@@ -121,3 +127,157 @@ class ResourceQuota(ApiObject):
 
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
     status: ResourceQuotaStatus | None = None
+
+
+class InjectedContainers(msgspec.Struct, frozen=True):
+    """Containers added before, and after, those of a template."""
+
+    first: tuple[Container, ...] = ()
+    last: tuple[Container, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.first or self.last)
+
+
+class Injection(msgspec.Struct, frozen=True, kw_only=True):
+    """What pods get that their template lacks."""
+
+    containers: InjectedContainers = InjectedContainers()
+    init_containers: InjectedContainers = InjectedContainers()
+    volumes: tuple[Volume, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    node_selector: Mapping[str, str] = {}
+    #: Name of a container -> requests and limits that differ from those of the template.
+    resources: Mapping[str, ResourceRequirements] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return any(
+            (self.containers, self.init_containers, self.volumes, self.tolerations, self.node_selector, self.resources)
+        )
+
+
+class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
+    """An injection, and the pods that it is known from."""
+
+    #: The workload whose pods get it, such as `Deployment shop/web`.
+    workload: str
+    injection: Injection
+    #: How many pods have it.
+    pods: int
+    #: The workloads whose pods have it, if the workload has no pods of its own.
+    like: tuple[str, ...] = ()
+    #: The labels and annotations that they share with it, such as `label istio-injection=enabled of the namespace`.
+    marks: tuple[str, ...] = ()
+    #: Whether some of the pods have more than this, or something else.
+    differ: bool = False
+
+
+class Webhooks(Protocol):
+    """Answers what webhooks would add to a pod that is created now."""
+
+    def injection(self, pod: Pod, owner: str) -> KnownInjection | None:
+        """What is added to a pod.
+
+        Args:
+            pod: the pod as its controller or user creates it.
+            owner: the top-level workload that it belongs to, such as `Deployment shop/web`; "" for a bare pod.
+        """
+
+
+class MatchRule(Model):
+    """`rules[]` of a webhook, `resourceRules[]` of a policy."""
+
+    operations: tuple[str, ...] = ()
+    api_groups: tuple[str, ...] = ()
+    api_versions: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()
+    scope: str = "*"
+
+
+class MatchCondition(Model):
+    """`matchConditions[]`."""
+
+    name: str = ""
+    expression: str = ""
+
+
+class Webhook(Model):
+    """`webhooks[]` of a configuration."""
+
+    name: str = ""
+    rules: tuple[MatchRule, ...] = ()
+    match_conditions: tuple[MatchCondition, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+class MutatingWebhookConfiguration(ApiObject):
+    """`admissionregistration.k8s.io MutatingWebhookConfiguration`."""
+
+    webhooks: tuple[Webhook, ...] = ()
+
+
+class ValidatingWebhookConfiguration(ApiObject):
+    """`admissionregistration.k8s.io ValidatingWebhookConfiguration`."""
+
+    webhooks: tuple[Webhook, ...] = ()
+
+
+class MatchResources(Model):
+    """`matchConstraints` of a policy, `matchResources` of a binding; without rules it matches everything."""
+
+    resource_rules: tuple[MatchRule, ...] = ()
+    exclude_resource_rules: tuple[MatchRule, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+class AdmissionPolicySpec(Model):
+    """`spec` of a policy."""
+
+    match_constraints: MatchResources | None = None
+    match_conditions: tuple[MatchCondition, ...] = ()
+
+
+class PolicyBindingSpec(Model):
+    """`spec` of a binding."""
+
+    policy_name: str = ""
+    match_resources: MatchResources | None = None
+
+
+class MutatingAdmissionPolicy(ApiObject):
+    """`admissionregistration.k8s.io MutatingAdmissionPolicy`."""
+
+    spec: AdmissionPolicySpec = AdmissionPolicySpec()
+
+
+class MutatingAdmissionPolicyBinding(ApiObject):
+    """`admissionregistration.k8s.io MutatingAdmissionPolicyBinding`."""
+
+    spec: PolicyBindingSpec = PolicyBindingSpec()
+
+
+class ValidatingAdmissionPolicy(ApiObject):
+    """`admissionregistration.k8s.io ValidatingAdmissionPolicy`."""
+
+    spec: AdmissionPolicySpec = AdmissionPolicySpec()
+
+
+class ValidatingAdmissionPolicyBinding(ApiObject):
+    """`admissionregistration.k8s.io ValidatingAdmissionPolicyBinding`."""
+
+    spec: PolicyBindingSpec = PolicyBindingSpec()
+
+
+ADMISSION_HOOKS: tuple[type[ApiObject], ...] = (
+    MutatingWebhookConfiguration,
+    ValidatingWebhookConfiguration,
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+)

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import field
 
-from kwhatif.kube.model.affinity import NodeSelector, Toleration
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import NodeSelector, Toleration
 from kwhatif.kube.model.quantity import QuantityText
 
 

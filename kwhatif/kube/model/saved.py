@@ -1,9 +1,9 @@
-"""What a saved snapshot records about itself, as one more object among those of the cluster."""
+"""What is kept of the input besides its objects: their JSON for extenders, and what a saved snapshot says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,6 +11,74 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import Remembered
 from kwhatif.kube.model.meta import ApiObject
 from kwhatif.kube.model.pod import SchedulingEvents
+
+_KINDS = ("Pod", "Node")
+
+
+class _Name(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str | None = None
+
+
+class _Head(msgspec.Struct):
+    kind: str = ""
+    metadata: _Name = _Name()
+    items: list[msgspec.Raw] | None = None
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+#: Errors that are ignored here: the decoders report them.
+_FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+class Originals:
+    """Pods and nodes as they were read, by kind and key (`namespace/name`, or `name`)."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], msgspec.Raw] = {}
+
+    def add(self, json: bytes | memoryview, kind: str, namespace: str) -> None:
+        """Keep the pods and nodes of a JSON value: an object, a list object, or the bare entries of a list.
+
+        `kind` is what they are if they do not say it, `namespace` where they are.
+        """
+        for raw, head in _objects(msgspec.Raw(json), kind):
+            name = head.metadata
+            if head.kind == "Pod":
+                self._found["Pod", f"{name.namespace or namespace}/{name.name}"] = raw
+            elif head.kind == "Node":
+                self._found["Node", name.name] = raw
+
+    def get(self, kind: str, key: str) -> dict[str, Any] | None:
+        """The object, parsed for each call so that the caller may change it."""
+        raw = self._found.get((kind, key))
+        return None if raw is None else msgspec.json.decode(raw)
+
+
+class SessionOriginals(NamedTuple):
+    """Originals of the cluster and of the manifests, kept apart because a new pod may have an existing pod's name."""
+
+    stored: Originals
+    candidates: Originals
+
+
+def _objects(raw: msgspec.Raw, kind: str) -> Iterator[tuple[msgspec.Raw, _Head]]:
+    try:
+        if bytes(memoryview(raw)[:1]) == b"[":
+            entries = _ENTRIES.decode(raw)
+        else:
+            head = _HEAD.decode(raw)
+            head.kind = head.kind or kind
+            if head.kind in _KINDS:
+                yield raw, head
+            entries = head.items or [] if head.kind.endswith("List") else []
+            kind = head.kind.removesuffix("List")
+    except _FAILURES:
+        return
+    for entry in entries:
+        yield from _objects(entry, kind)
+
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
 

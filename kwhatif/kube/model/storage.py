@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from kwhatif.kube.model.affinity import NodeSelector
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, LabelSelector, Model
+from kwhatif.kube.model.pod_spec import NodeSelector
 from kwhatif.kube.model.quantity import QuantityText
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kwhatif.kube.matching.names import nearest
+from kwhatif.admission.outcome import ObjectNotFound
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.pod import Pod
@@ -330,14 +331,13 @@ class Advisor:
         yield advice[-1]
 
     def _for_refused(self) -> Iterator[AdvisedChange]:
-        message, namespace = self._decision.message, self._decision.pod.partition("/")[0]
+        refusal, namespace = self._decision.refusal, self._decision.pod.partition("/")[0]
         obj = self._applied.object
         pod = pod_of(obj)
-        yield from refused(message, namespace, pod, (type(obj).__name__, obj.metadata.name), self._session.state)
-        if "no PriorityClass with name" in message and pod is not None:
-            name = pod.spec.priority_class_name
+        yield from refused(refusal, namespace, pod, (type(obj).__name__, obj.metadata.name), self._session.state)
+        if isinstance(refusal, ObjectNotFound) and refusal.kind == "PriorityClass" and pod is not None:
             known = [each for each in self._session.cluster.all(PriorityClass) if each not in SYSTEM_PRIORITY_CLASSES]
-            yield from (with_priority_class(near, name) for near in nearest(name, known)[:1])
+            yield from (with_priority_class(near, refusal.name) for near in nearest(refusal.name, known)[:1])
 
     # --- what does -----------------------------------------------------------------------------------
 

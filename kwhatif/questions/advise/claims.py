@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.edit import Apply, DeleteObjects, Patch
 from kwhatif.edits.words import reference
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model

@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import convert
 
-from kwhatif.kube.matching.affinity import AffinityTerm
+from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.labels import SelectorError, compile_requirement
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.pods import AffinityTerm
 from kwhatif.kube.matching.requests import PODS
-from kwhatif.kube.model.affinity import NodeSelectorTerm, PodAffinityTerm, TopologySpreadConstraint
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PodAffinityTerm, TopologySpreadConstraint
 from kwhatif.questions.advise.change import PREFERRED, REQUIRED, WEIGHT, AdvisedChange, Revise, Spec, in_spec, prune
 from kwhatif.questions.advise.refused import request_less
 from kwhatif.questions.advise.reserved import RESERVED, is_for, is_reserved

@@ -10,7 +10,7 @@ from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
 from kwhatif.autoscaler.contract import NodeAutoscaler
-from kwhatif.kube.matching.tolerations import first_untolerated
+from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node, Taint

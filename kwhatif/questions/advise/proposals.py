@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.edit import AddNodes, Label, TaintNodes, TaintRemoval, Uncordon
 from kwhatif.edits.words import reference
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.edits.edit import SourcedEdit
-from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import GangPolicy, PodGroup
+from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, group_of
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.blocking import delete_pods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.admission.quota.state import Exceeded, exceeded_in
+from kwhatif.admission.outcome import ObjectNotFound, QuotaExceeded, Refusal
 from kwhatif.edits.edit import Assignment, SetFields
 from kwhatif.edits.words import reference
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
@@ -13,7 +13,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import ResourceQuota
-from kwhatif.kube.model.quantity import ceil_to_milli, parse_quantity
+from kwhatif.kube.model.quantity import amounts, ceil_to_milli, parse_quantity
 from kwhatif.kube.model.workload import Job, Namespace, NamespaceMeta
 from kwhatif.questions.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.questions.advise.change import AdvisedChange, Amount, Revise, Spec, in_cluster, in_spec
@@ -102,26 +102,25 @@ _MOST_TRIED = 4
 
 
 def refused(
-    message: str, namespace: str, pod: Pod | None, own: tuple[str, str], state: State
+    refusal: Refusal | None, namespace: str, pod: Pod | None, own: tuple[str, str], state: State
 ) -> Iterator[AdvisedChange]:
     """Changes for a pod that is not even created.
 
     Args:
-        message: the API server's: only it says what is missing.
+        refusal: why the API server does not create it.
         namespace: that of the pod.
         pod: as its workload's template has it, if that is known.
         own: kind and name of that workload, which is not scaled down.
         state: the cluster.
     """
-    exceeded = exceeded_in(message)
-    if exceeded is not None:
-        quota = state.cluster.get(ResourceQuota, f"{namespace}/{exceeded.quota}")
+    if isinstance(refusal, QuotaExceeded):
+        quota = state.cluster.get(ResourceQuota, f"{namespace}/{refusal.quota}")
         if quota is not None:
             amounts = PodInfo(pod).resources.requested if pod is not None else None
             requested = {name: amounts.of(name) for name in amounts.asked} if amounts is not None else {}
-            yield from _of_quota(quota, exceeded, requested)
+            yield from _of_quota(quota, refusal, requested)
         yield from _fewer_in(namespace, pod or Pod(), own, state)
-    elif f'namespaces "{namespace}" not found' in message:
+    elif isinstance(refusal, ObjectNotFound) and refusal.kind == "Namespace":
         yield created("create-namespace", Namespace(metadata=NamespaceMeta(name=namespace)), namespace, "v1")
 
 
@@ -148,9 +147,9 @@ def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> I
         yield delete_pods([each.pod for each in alone[:_MOST_TRIED]], preemptor)
 
 
-def _of_quota(quota: ResourceQuota, exceeded: Exceeded, requested: dict[str, int]) -> Iterator[AdvisedChange]:
+def _of_quota(quota: ResourceQuota, exceeded: QuotaExceeded, requested: dict[str, int]) -> Iterator[AdvisedChange]:
     key = key_of(quota)
-    _, asked, used, limited = exceeded
+    asked, used, limited = map(amounts, (exceeded.requested, exceeded.used, exceeded.limited))
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
     values = {name: _quantity(name, nanos) for name, nanos in hard.items()}
     said = " ".join(f"spec.hard[{name}]={value}" for name, value in values.items())

@@ -12,13 +12,12 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, SchedulingEvents, is_terminal
-from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
+from kwhatif.kube.model.policy import ADMISSION_HOOKS, LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaimTemplate
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Job
 from kwhatif.questions.judging.pending_pods import in_queue_order
@@ -28,7 +27,7 @@ from kwhatif.scheduler.framework.events import PLAIN, cluster_events
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
 from kwhatif.scheduler.framework.profile import Profile, profile_of
-from kwhatif.state.history import ChangedObject
+from kwhatif.state.change import ChangedObject
 from kwhatif.state.pod_info import PodInfo
 
 T = TypeVar("T")

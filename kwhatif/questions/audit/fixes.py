@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.quota.state import exceeded_in
+from kwhatif.admission.outcome import QuotaExceeded
 from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.edits.edit import Edit
 from kwhatif.errors import InputError, OutOfTime
@@ -24,6 +24,7 @@ from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.questions.advise.question import Limits, ask_advice
 from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
@@ -268,14 +269,14 @@ class Fixes:
 
     def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
         """A quota that is larger by the requests of the refused pods."""
-        exceeded = exceeded_in(worst.said)
-        if exceeded is None:
+        exceeded = worst.refusal
+        if not isinstance(exceeded, QuotaExceeded):
             return
+        requested, used = amounts(exceeded.requested), amounts(exceeded.used)
         target = f"resourcequota/{namespace_of(worst.subject)}/{exceeded.quota}"
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
             values = {
-                f'spec.hard["{name}"]': _quantity(exceeded.used[name] + pods * amount)
-                for name, amount in exceeded.requested.items()
+                f'spec.hard["{name}"]': _quantity(used[name] + pods * amount) for name, amount in requested.items()
             }
             yield Candidate((set_fields(target, values),))
 

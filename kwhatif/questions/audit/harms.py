@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.quota.state import exceeded_in
+from kwhatif.admission.outcome import LimitRangeViolated, PodSecurityViolated, QuotaExceeded, Refusal
 from kwhatif.controllers.disruption import budget_pods, pods_selected_by
 from kwhatif.controllers.taint_eviction import stays_for_ever
 from kwhatif.kube.model.caveat import Caveat
@@ -170,7 +170,7 @@ class _Found:
             count = self._ending.lacks(row.workload)
             if row.anyway or not (count or isinstance(self._played, Performed)):
                 continue
-            kind, about = refusal_cause(row.message)
+            kind, about = _refused_by(row.refusal)
             of = self._ending.standing(row.workload).pods
             yield self._row(
                 "pods-refused",
@@ -181,6 +181,7 @@ class _Found:
                 of=of,
                 priority=self._priority(row.workload),
                 said=row.message.rpartition(" is forbidden: ")[2],
+                refusal=row.refusal,
             )
 
     def failed(self) -> Iterator[HarmRow]:
@@ -361,13 +362,13 @@ def evicted_by(played: Played, scenario: AuditScenario, stage: Stage) -> Iterato
     return _Found(played, scenario, stage).evicted(scenario.about)
 
 
-def refusal_cause(message: str) -> tuple[AuditCause, tuple[str, ...]]:
+def _refused_by(refusal: Refusal | None) -> tuple[AuditCause, tuple[str, ...]]:
     """The part of the API server that refuses a pod, and the subject."""
-    exceeded = exceeded_in(message)
-    if exceeded is not None:
-        return "quota", (exceeded.quota,)
-    if "PodSecurity" in message:
-        return "pod-security", ()
-    if "limit" in message and ("usage per" in message or "ratio" in message):
-        return "limits", ()
+    match refusal:
+        case QuotaExceeded():
+            return "quota", (refusal.quota,)
+        case PodSecurityViolated():
+            return "pod-security", ()
+        case LimitRangeViolated():
+            return "limits", ()
     return "admission", ()

@@ -14,15 +14,15 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.outcome import Denied, NotSimulated
 from kwhatif.autoscaler.contract import NewNode
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.capacity.more import Gangs, pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, shortage
 from kwhatif.questions.decisions.decide import denied, ignored, in_full, in_short, objections_of, refusal, stand_in
@@ -116,7 +116,7 @@ class CapacityCount:
         deque(run_daemons(self._new_pods, new_nodes(applied, session.state), session.profiles), 0)
         self._gangs = Gangs(self._engine, session.profiles) if is_about_groups(self._cluster) else None
         self._refused = [
-            refusal(each, wrong.message, self._cluster)
+            refusal(each, wrong, self._cluster)
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
         ]
         parts = [_whole_gang(part, self._cluster) for part in parts]
@@ -183,7 +183,8 @@ class CapacityCount:
             for _ in range(source.part.times):
                 candidate = next(source.pods, None)
                 if candidate is None:
-                    candidate = NewPod(stand_in(source.part.applied), refusal="no pods are made of it")
+                    refused = Denied("no pods are made of it", NotSimulated())
+                    candidate = NewPod(stand_in(source.part.applied), refusal=refused)
                 info = PodInfo(candidate.pod)
                 if source.requests is None:
                     source.priority, source.requests = info.priority, info.resources.requested
@@ -224,7 +225,7 @@ class CapacityCount:
                 continue
             workload = source.part.applied.source.object
             if candidate.refusal:
-                return self._stopped(denied(candidate, self._cluster), workload, None)
+                return self._stopped(denied(candidate.pod, candidate.refusal, self._cluster), workload, None)
             self._place_earlier(info.priority)
             result = self._engine.attempt(info)
             if not self._goes_on(result, evicts=evicts):
@@ -245,7 +246,8 @@ class CapacityCount:
         members = [each for each in self._next if group_of(each.candidate.pod) == key]
         for source, candidate, _ in members:
             if candidate.refusal:
-                return self._stopped(denied(candidate, self._cluster), source.part.applied.source.object, None)
+                refused = denied(candidate.pod, candidate.refusal, self._cluster)
+                return self._stopped(refused, source.part.applied.source.object, None)
         self._place_earlier(members[0].info.priority)
         before = len(gangs.evicting)
         pods = [each.info.pod for each in members]

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.edits.edit import ScaleToMax, SourcedEdit
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.capacity.filling import CapacityCount, Part
 from kwhatif.questions.capacity.more import members_of

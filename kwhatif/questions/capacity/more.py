@@ -52,7 +52,7 @@ def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> I
         elif not applied.restarted:
             wrong = check_workload(workload, cluster)
             if wrong is not None:
-                yield NewPod(stand_in(applied), refusal=wrong.message)
+                yield NewPod(stand_in(applied), refusal=wrong)
                 return
             api_server.put(default_object(workload), None)
         more = more_pods(workload, cluster)

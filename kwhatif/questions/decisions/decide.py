@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.questions.decisions.nearest_miss import nearest_miss, unknown_objects
@@ -19,7 +20,6 @@ from kwhatif.questions.decisions.rows import (
     rejected_rows,
 )
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.report.decision import (
     BudgetRow,
     CandidateRow,
@@ -166,16 +166,16 @@ def ignored(pod: Pod) -> Decision:
     return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
-def denied(candidate: NewPod, cluster: Cluster) -> Decision:
+def denied(pod: Pod, refusal: Denied, cluster: Cluster) -> Decision:
     """The decision about a pod that the API server refuses, perhaps as it names an object that does not exist."""
-    unknown = unknown_objects(candidate.pod, cluster)
+    unknown = unknown_objects(pod, cluster)
     near = NearRow(unknown=unknown) if unknown else None
-    return decision_about(candidate.pod, "Denied", message=candidate.refusal, near=near, changes=candidate.changes)
+    return decision_about(pod, "Denied", message=refusal.message, refusal=refusal.cause, near=near)
 
 
-def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
+def refusal(applied: Applied, why: Denied, cluster: Cluster) -> Decision:
     """The decision about an object that the API server refuses: it represents its only pod."""
-    return replace(denied(NewPod(stand_in(applied), refusal=message), cluster), source=applied.source)
+    return replace(denied(stand_in(applied), why, cluster), source=applied.source)
 
 
 def stand_in(applied: Applied) -> Pod:

@@ -10,13 +10,13 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from kwhatif.admission.plugins import ALWAYS_THERE
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated, tolerates
 from kwhatif.kube.matching.requests import PODS, Resources, is_scalar_resource
-from kwhatif.kube.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated, tolerates
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolumeClaim, StorageClass

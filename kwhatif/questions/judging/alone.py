@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.kube.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
 from kwhatif.questions.decisions.described import caveats_of
@@ -142,7 +141,7 @@ class AloneRun:
         """
         update = self._apply(applied)
         if update.denied is not None:
-            self._decisions.append(refusal(applied, update.denied.message, self._state.cluster))
+            self._decisions.append(refusal(applied, update.denied, self._state.cluster))
             return
         workload, left_out, groups = applied.source.object, update.left_out, update.added.groups
         is_stored = isinstance(applied.object, Pod) and applied.restarted
@@ -207,7 +206,7 @@ class AloneRun:
 
     def _decide(self, candidate: NewPod, state: State) -> Decision:
         if candidate.refusal:
-            return denied(candidate, state.cluster)
+            return denied(candidate.pod, candidate.refusal, state.cluster)
         profile = profile_of(candidate.pod, self._profiles)
         if profile is None:
             return ignored(candidate.pod)
@@ -234,7 +233,7 @@ class AloneRun:
         is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
         for candidate in trial.create_all(group, applied.object, stored=is_stored):
             if candidate.refusal:
-                refused = denied(candidate, trial.api_server.state.cluster)
+                refused = denied(candidate.pod, candidate.refusal, trial.api_server.state.cluster)
                 self._decisions.append(replace(refused, source=applied.source))
             else:
                 trial.api_server.state.apply(Upsert(candidate.pod))

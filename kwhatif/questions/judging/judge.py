@@ -15,13 +15,13 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import already_exists
+from kwhatif.admission.outcome import Denied, already_exists
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, OrderOfEquals, PendingAsleep
 from kwhatif.kube.model.caveat.workloads import TooManyPods
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
@@ -166,9 +166,7 @@ class _Judging:
         self._growth: ApiServer | None = None
         refused = apply_groups(self._state, question.applied)
         #: PodGroups that the API server does not take.
-        self._refused = [
-            _refused(applied, applied.object, denied.message, self._cluster) for applied, denied in refused
-        ]
+        self._refused = [_refused(applied, denied, self._cluster) for applied, denied in refused]
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._state, question.rollout, question.template_paths)
@@ -224,7 +222,7 @@ class _Judging:
 
     def _refused_claims(self) -> list[Planned]:
         claims = self._new_pods.apply_claims(self._question.applied)
-        return [_refused(applied, applied.object, denied.message, self._cluster) for applied, denied in claims]
+        return [_refused(applied, denied, self._cluster) for applied, denied in claims]
 
     @contextmanager
     def _noting_problems(self, applied: Applied) -> Iterator[None]:
@@ -319,12 +317,12 @@ class _Judging:
 
     def _planned(self, applied: Applied) -> Planned:
         if ends(applied) and self._cluster.get(type(applied.object), key_of(applied.object)) is not None:
-            return _refused(applied, applied.object, already_exists(applied.object).message, self._cluster)
+            return _refused(applied, already_exists(applied.object), self._cluster)
         update = self._planner.plan(applied)
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, applied.object, update.denied.message, self._cluster)
+            return _refused(applied, update.denied, self._cluster)
         return Planned(applied, applied.object, update, update.removed)
 
     def _asleep(self, pending: PendingPods, planned: Sequence[Planned]) -> Collection[str]:
@@ -363,9 +361,9 @@ def _explain_all(describe: Describe, result: ScheduleResult, explained: Collecti
     return None if result.outcome in explained else describe
 
 
-def _refused(applied: Applied, obj: KubernetesObject, message: str, cluster: Cluster) -> Planned:
-    decision = refusal(applied, message, cluster)
-    return Planned(applied, obj, decisions={decision.pod: decision}, is_refused=True)
+def _refused(applied: Applied, denied: Denied, cluster: Cluster) -> Planned:
+    decision = refusal(applied, denied, cluster)
+    return Planned(applied, applied.object, decisions={decision.pod: decision}, is_refused=True)
 
 
 def _where(source: SourceRow) -> str:

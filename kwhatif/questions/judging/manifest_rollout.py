@@ -21,7 +21,6 @@ from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.decisions.described import Explained
 from kwhatif.questions.decisions.rows import decision_about
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.new_pods import NewPod
 from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
@@ -126,7 +125,7 @@ class ManifestRollout:
         #: When its controllers have made or deleted pods.
         self.moments: set[float] = set()
         #: The first pod that the API server has refused since it has last admitted one.
-        self.refused: tuple[Pod, str] | None = None
+        self.refused: tuple[Pod, Denied] | None = None
 
     def roots(self) -> Iterator[str]:
         """Under which names its pods are."""
@@ -157,12 +156,12 @@ class ManifestRollout:
         if self.refused is None and lacking:
             self.refused = self._refused_claim(lacking[0], reactions)
         if self.refused is not None:
-            pod, message = self.refused
+            pod, refused = self.refused
             others = [each for each in lacking if key_of(each) != key_of(pod)]
             in_order = isinstance(obj, StatefulSet) and is_ordered(obj)
             for each in [pod, *others][: 1 if in_order else max(1, len(lacking))]:
-                own = message.replace(f'"{pod.metadata.name}"', f'"{each.metadata.name}"')
-                yield denied(NewPod(each, refusal=own), api_server.state.cluster)
+                own = refused.message.replace(f'"{pod.metadata.name}"', f'"{each.metadata.name}"')
+                yield denied(each, replace(refused, message=own), api_server.state.cluster)
             lacking = others if in_order else []
         if isinstance(obj, StatefulSet) and lacking:
             first = planned.held_up or self._late(api_server)
@@ -229,14 +228,14 @@ class ManifestRollout:
             self.planned.changes[key_of(outcome.object)] = outcome.changes
             self.refused = None if is_retried else self.refused
         elif is_retried or self.refused is None:
-            self.refused = pod, outcome.message
+            self.refused = pod, outcome
 
-    def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, str] | None:
+    def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, Denied] | None:
         """The pod, if it is not made since the API server refuses a claim of its own."""
         names = set(self.roots())
         for refusal in reactions.refusals.values():
             if refusal.actor in names and isinstance(refusal.obj, PersistentVolumeClaim):
-                return pod, refusal.message
+                return pod, refusal.denied
         return None
 
     def rollout(self, api_server: ApiServer) -> RolloutRow:

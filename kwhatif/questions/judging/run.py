@@ -30,6 +30,7 @@ from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import WAITING, InstantEngine
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.simulation.view import root_of
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
@@ -90,7 +91,7 @@ class ManifestRun:
         #: What becomes of those that are asked for by themselves.
         self._others: list[Decision] = []
         api_server.watchers.append(self._observe)
-        api_server.admission_watcher = self._admitted
+        api_server.admission_watchers.append(self._admitted)
 
     def play(self) -> Played:
         """Apply everything, and see what becomes of it.
@@ -215,10 +216,10 @@ class InstantRun(ManifestRun):
         )
         api_server = self._engine.api_server
         workloads = [each.object for each in planned if each.update != "unchanged"]
-        prepare(workloads, state.cluster, api_server.complete)
+        prepare(workloads, state.cluster, lambda obj: api_server.assume(Upsert(obj)))
         self._at_once = AtOnce(api_server, session.profiles, explain, counts_budgets=counts_budgets)
         super().__init__(session, planned, pending, api_server, self._engine.reactions, self._at_once)
-        self._engine.watcher = self._tried
+        self._engine.attempt_watchers.append(self._tried)
         self._evicting = 0
 
     def _apply(self) -> None:

@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from kwhatif.controllers.catalog import all_controllers
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
 from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
@@ -186,7 +186,7 @@ class SettledRun(ManifestRun):
         self._engine.scheduler.begin()
         self._attempts = Attempts(self._engine, session.profiles, explain)
         super().__init__(session, planned, pending, self._engine.api_server, self._engine.reactions, self._attempts)
-        self._engine.scheduler.watcher = self._tried
+        self._engine.scheduler.attempt_watchers.append(self._tried)
         if is_about_groups(state.cluster):
             self._go_as_recorded()
 

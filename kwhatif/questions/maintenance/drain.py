@@ -19,11 +19,11 @@ from kwhatif.controllers.eviction import MANY_BUDGETS, EvictionRefused, sync_fai
 from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.duration import go_duration
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.kube.model.quantity import go_duration
 from kwhatif.questions.maintenance.remedies import Remedy, remedies
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session

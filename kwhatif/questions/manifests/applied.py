@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
+from kwhatif.admission.defaults import default_object, default_pod
 from kwhatif.admission.load import counted_budgets
-from kwhatif.admission.new_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.new_objects import updated
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.pod_defaults import default_pod
-from kwhatif.admission.pod_security.policy import check_pod_security, fills_in_contexts, standards_of, violations
+from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
+from kwhatif.admission.pod_security import check_pod_security, fills_in_contexts, standards_of, violations
 from kwhatif.edits.edit import Apply, DeleteObjects, Reference, SourcedEdit
 from kwhatif.kube.gates import GROUPS_GATE
-from kwhatif.kube.matching.groups import GROUPS_SINCE, has_groups
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked, PodSecurityWarns
@@ -30,7 +28,7 @@ from kwhatif.kube.model.helm import HelmHook, Phase
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup, has_groups
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Job, Namespace, NamespaceMeta
 from kwhatif.questions.decisions.rows import owner_and_workload

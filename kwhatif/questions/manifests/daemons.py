@@ -177,7 +177,7 @@ def _made(new_pods: NewPods, nodes: Sequence[str], daemons: DaemonPods) -> tuple
         group = ReplicaGroup(pod, tuple(islice(names_for(pod, cluster, skip=daemon.names), len(names))))
         for name, candidate in zip(names, new_pods.create_all(group), strict=True):
             if candidate.refusal:
-                refusals[candidate.refusal] += 1
+                refusals[candidate.refusal.message] += 1
             else:
                 made.append(PodInfo(pinned(candidate.pod, name)))
                 daemons.add(made[-1].pod, daemon_set)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kwhatif.admission.outcome import changes_between
+from kwhatif.admission.pod_update import is_resize
 from kwhatif.admission.quota.state import Counted, QuotaAdmission
-from kwhatif.admission.resize import is_resize
 from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.matching.labels import SelectorError, compile_selector

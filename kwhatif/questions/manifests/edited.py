@@ -70,9 +70,9 @@ class MadeByControllers:
         self._engine = InstantEngine(
             ahead, {}, controllers, Clock(start_of(ahead.cluster)), lambda _: True, counts_budgets=False
         )
-        prepare(workloads, ahead.cluster, self._engine.api_server.complete)
+        prepare(workloads, ahead.cluster, lambda obj: self._engine.api_server.assume(Upsert(obj)))
         self._engine.api_server.watchers.append(self._observe)
-        self._engine.api_server.admission_watcher = self._admitted
+        self._engine.api_server.admission_watchers.append(self._admitted)
         #: By kind and key, what is new, and None for pods that are gone; in order.
         self._touched: dict[tuple[type, str], None] = {}
         self._made = 0
@@ -88,7 +88,8 @@ class MadeByControllers:
         if self._engine.reactions.refusals and api_server.history.gone and not isinstance(obj, Pod):
             self._refused = ""
             self._engine.retry()
-        last = [each.message for each in self._engine.reactions.refusals.values() if each.actor.endswith(key_of(obj))]
+        refusals = self._engine.reactions.refusals.values()
+        last = [each.denied.message for each in refusals if each.actor.endswith(key_of(obj))]
         return self._made, self._refused or next(iter(last), "")
 
     @property

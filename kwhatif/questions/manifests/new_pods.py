@@ -13,16 +13,15 @@ from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
-from kwhatif.kube.model.admission_hooks import KnownInjection
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
 from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
+from kwhatif.kube.model.policy import KnownInjection
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, PodSource, ReplicaSet
 from kwhatif.questions.manifests.applied import Applied
@@ -30,7 +29,7 @@ from kwhatif.questions.manifests.writes import USER
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.autoscaling import autoscaled
@@ -200,7 +199,7 @@ class NewPod(NamedTuple):
 
     pod: Pod
     changes: tuple[ChangeRow, ...] = ()
-    refusal: str = ""
+    refusal: Denied | None = None
 
 
 class NewPods:
@@ -213,8 +212,7 @@ class NewPods:
         self._reactions = Reactions(api_server, FOR_CLAIMS if admission else BINDING_CLAIMS)
         #: How admission has changed the last pod.
         self._changes: tuple[ChangeRow, ...] = ()
-        api_server.admission_watcher = self._admitted
-        api_server.limits.is_lifted = True
+        api_server.admission_watchers.append(self._admitted)
 
     def fork(self) -> NewPods:
         """The same in a fork of the simulation, for pods that leave no trace here."""
@@ -267,7 +265,8 @@ class NewPods:
             return
         template, hash_ = deployment.spec.template or PodTemplateSpec(), pod.metadata.labels.get(HASH_LABEL, "")
         made = replica_set_of(deployment, template, reference_to(deployment, cluster), owner.name, hash_)
-        self.api_server.complete(replace(default_object(made), metadata=replace(made.metadata, uid=owner.uid)))
+        made = replace(default_object(made), metadata=replace(made.metadata, uid=owner.uid))
+        self.api_server.assume(Upsert(made))
 
     def _create(self, pod: Pod, *, stored: bool) -> NewPod:
         api_server, key = self.api_server, key_of(pod)
@@ -278,9 +277,9 @@ class NewPods:
         if not stored and not owns_claims(pod, cluster):
             pod = with_made_up_uid(pod)
         self._changes = ()
-        made = api_server.created(pod, stored=stored)
+        made = api_server.admit(pod, stored=stored)
         if isinstance(made, Denied):
-            return NewPod(pod, refusal=made.message)
+            return NewPod(pod, refusal=made)
         if is_reference() or made.spec.resource_claims or any(volume.ephemeral for volume in made.spec.volumes):
             made = self._with_claims(made)
         return NewPod(made, self._changes)
@@ -290,13 +289,13 @@ class NewPods:
         self.api_server.put(pod, None)
         self._reactions.react()
         made = self.api_server.state.pods[key_of(pod)].pod
-        self.api_server.withdraw(made)
+        self.api_server.assume(Delete.of(made))
         return made
 
-    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> str:
+    def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Denied | None:
         """Create the claims; returns the first refusal, if there is one."""
         denied = list(map(self.create_claim, claims))
-        return next((each.message for each in denied if each is not None), "")
+        return next(filter(None, denied), None)
 
     def create_claim(self, claim: PersistentVolumeClaim) -> Denied | None:
         """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""

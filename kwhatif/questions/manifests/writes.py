@@ -215,7 +215,7 @@ def _start_again(obj: Any, update: WorkloadUpdate, api_server: ApiServer) -> Seq
         stored = stored_pod(unstarted(obj), api_server.state.cluster)
         if isinstance(stored, Denied):
             _remove(update.removed, api_server)
-            api_server.refuse(obj, stored)
+            api_server.decide(obj, stored)
         else:
             api_server.put(stored, None)
         return ()
@@ -259,7 +259,7 @@ def apply_workload(merged: Any, api_server: ApiServer) -> None:
     """Store the workload, merged with the existing one."""
     few = capped(merged, api_server.limits.most)
     if few is not merged and (denied := check_workload(merged, api_server.state.cluster)) is not None:
-        api_server.refuse(merged, denied)  # of the number that is asked for, not of the few
+        api_server.decide(merged, denied)  # of the number that is asked for, not of the few
         return
     made = obj = default_object(few)
     known = api_server.state.cluster.get(type(obj), key_of(obj))

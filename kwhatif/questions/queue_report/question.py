@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, parse_time
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
+from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.questions.decisions.decide import ignored, in_full, in_short
 from kwhatif.questions.decisions.described import Describe
 from kwhatif.questions.judging.pending_pods import in_queue_order, may_have_rejected

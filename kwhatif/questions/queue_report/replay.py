@@ -11,13 +11,12 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.kube.matching.groups import group_of, has_groups
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import in_full
 from kwhatif.questions.decisions.described import AtOnce, Explain, Explained, in_the_way, without
 from kwhatif.questions.pod_groups import GroupTurns, in_group_order

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.groups import group_of
-from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.pod_group import group_of
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.decisions.described import AtOnce, Describe, Explained
 from kwhatif.questions.decisions.rows import owner_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT, RequiredNodeAffinity, named
 from kwhatif.kube.matching.requests import CPU, pod_requests, to_resources
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.kube.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import AnnotatedMeta, Requirement

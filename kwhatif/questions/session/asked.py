@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kwhatif.admission.asked import NewObject, asked_about
-from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import ADMISSION_HOOKS
 
 
 class Subject(NamedTuple):

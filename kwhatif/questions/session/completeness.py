@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.admission.pod_security.policy import enforced, fills_in_contexts
+from kwhatif.admission.pod_security import enforced, fills_in_contexts
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
-from kwhatif.kube.matching.groups import has_groups
 from kwhatif.kube.matching.volumes import claim_class, claim_names
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
@@ -30,15 +29,14 @@ from kwhatif.kube.model.caveat.reading import (
 )
 from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.caveat.workloads import ReplicaSetsInferred
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of, lacks, lacks_node
 from kwhatif.kube.model.meta import Model, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.kube.model.unknown import lacks, lacks_node
 from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.state.node_info import NodeInfo

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, units
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, read_classes
 from kwhatif.kube.model.meta import Row
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.quantity import parse_quantity
 from kwhatif.kube.model.saved import SavedSnapshot
-from kwhatif.kube.model.unknown import read_classes
 from kwhatif.questions.session.completeness import gaps
 from kwhatif.report.row import Document
 

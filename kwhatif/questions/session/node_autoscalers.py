@@ -8,9 +8,8 @@ import msgspec
 
 from kwhatif.autoscaler.contract import NodeAutoscaler
 from kwhatif.controllers.contract import Controller, View
+from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.matching.requests import Resources, pod_resources, resource_nanos
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, NodeStartupAssumed
@@ -19,6 +18,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.report.deciders import AutoscaleRow
 from kwhatif.scheduler.framework.evidence import taint_text

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.pod_defaults import without_disabled
+from kwhatif.admission.defaults import without_disabled
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
@@ -17,13 +17,12 @@ from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
 from kwhatif.kube.model.caveat.scheduling import MomentNotKnown
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.kube.model.unknown import lacks
+from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.questions.session.completeness import (
     huge_amounts,
     lacking_for,

@@ -146,7 +146,10 @@ def refused(engine: Engine) -> tuple[RefusedRow, ...]:
         if refusal.actor not in engine.api_server.limits.short:
             workload = engine.tally.root(refusal.obj) if isinstance(refusal.obj, Pod) else refusal.actor
             found[workload] = RefusedRow(
-                workload=workload, message=refusal.message, initial=refusal.since <= engine.first_event
+                workload=workload,
+                message=refusal.denied.message,
+                refusal=refusal.denied.cause,
+                initial=refusal.since <= engine.first_event,
             )
     return tuple(found[workload] for workload in sorted(found))
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from kwhatif.admission.resize import is_resize
+from kwhatif.admission.pod_update import is_resize
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
 from kwhatif.controllers.controller_refs import CLAIMING
@@ -90,8 +90,7 @@ def begin(
     budgets = list(recounted(SimulatedView(state, clock)))
     state.apply(*map(Upsert, budgets))
     caveats = (*session.inferred, *_recounted(budgets, session))
-    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
-    engine.api_server.limits.evicting = EVICTING
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance, evicting=EVICTING)
     engine.begin(_edited(session))
     return engine, caveats
 

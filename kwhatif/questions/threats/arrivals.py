@@ -9,13 +9,20 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.matching.pod_choice import ALL_PODS
+from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.kube.model.pod_spec import (
+    Affinity,
+    Container,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    ResourceRequirements,
+    Toleration,
+)
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Job
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
@@ -263,7 +270,7 @@ class _OfClass:
 
     def attempt(self, resource: str, amount: int, node: NodeInfo | None) -> Attempt | None:
         """What becomes of the pod; None: the API server refuses it."""
-        made = self._new_pods.fork().api_server.created(self.pod(resource, amount, node))
+        made = self._new_pods.fork().api_server.admit(self.pod(resource, amount, node))
         return None if isinstance(made, Denied) else attempt(self._profile, PodInfo(made), self._state)
 
 

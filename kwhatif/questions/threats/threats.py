@@ -16,7 +16,7 @@ from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.pod_choice import PodChoice
+from kwhatif.kube.matching.pods import PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
 from kwhatif.kube.model.kinds import BY_WORD

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
@@ -76,7 +76,7 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
             continue
         info = PodInfo(pod)
         if found.candidate.refusal:
-            yield _taker(found.name, info, pending=False, message=found.candidate.refusal)
+            yield _taker(found.name, info, pending=False, message=found.candidate.refusal.message)
         else:
             yield _row(found.name, attempt(profile, info, found.state), node, pending=False)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.pod_choice import ALL_PODS
+from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
@@ -300,9 +300,9 @@ class _Upgrade:
 
     def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
         for candidate, profile, state in self._pods_of(session, restarted):
-            pod = candidate.pod
-            if candidate.refusal:  # the API server's word, whatever the scheduler's release
-                yield Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            pod, refused = candidate.pod, candidate.refusal
+            if refused is not None:  # the API server's word, whatever the scheduler's release
+                yield Tried(decision_about(pod, "Denied", message=refused.message, refusal=refused.cause))
             elif profile is None:
                 yield Tried(decision_about(pod, "Ignored"))
             else:

@@ -1,21 +1,27 @@
-"""Sentences for caveats: each in the module of its subject; some are combined."""
+"""The words for caveats: each in the module of its subject, in a few words and in a sentence; some are combined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalingCaveat
-from kwhatif.kube.model.caveat.manifests import ManifestsCaveat
-from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, is_absent
+from kwhatif.kube.model.caveat.manifests import ManifestsCaveat, NothingJudged
+from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, StaleSnapshot, is_absent
 from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
-from kwhatif.render.caveats import autoscaling, manifests, reading, scheduling, workloads
+from kwhatif.render.caveats.input import absent, of_lacking, of_manifests, of_reading
+from kwhatif.render.caveats.scheduling import of_autoscaling, of_descheduling, of_scheduling
+from kwhatif.render.caveats.workloads import nodes_not_added, of_workloads
 from kwhatif.report import Report
+from kwhatif.words.amounts import plural
+
+#: How many caveats a first line names; the others are counted, and listed below.
+_MOST = 1
 
 
 def inventory_worded(inventory: Inventory) -> Inventory:
@@ -44,14 +50,14 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
     """Sentences for all caveats; missing kinds are combined to one sentence, and so is what an autoscaler would add."""
-    absent = [caveat for caveat in caveats if is_absent(caveat)]
+    absent_kinds = [caveat for caveat in caveats if is_absent(caveat)]
     not_added = [caveat for caveat in caveats if isinstance(caveat, NodesNotAdded)]
 
     def said(caveat: Caveat) -> str:
         if is_absent(caveat):
-            return reading.absent(absent)
+            return absent(absent_kinds)[1]
         if isinstance(caveat, NodesNotAdded):
-            return workloads.not_added([each for each in not_added if each.sign == caveat.sign])
+            return nodes_not_added([each for each in not_added if each.sign == caveat.sign])
         return sentence(caveat)
 
     return tuple(dict.fromkeys(map(said, caveats)))
@@ -59,18 +65,39 @@ def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
 
 def sentence(caveat: Caveat) -> str:
     """What is left out, or was assumed."""
+    return wording(caveat)[1]
+
+
+def in_short(caveats: Iterable[Caveat]) -> str:
+    """The first of them in a few words, and how many more there are; "" if there are none."""
+    found = sorted(caveats, key=_urgency)
+    absent_kinds = [caveat for caveat in found if is_absent(caveat)]
+    words = list(dict.fromkeys((absent(absent_kinds) if is_absent(caveat) else wording(caveat))[0] for caveat in found))
+    shown = words[:_MOST]
+    if len(words) > _MOST:
+        shown.append(plural(len(words) - _MOST, "more caveat"))
+    return "; ".join(shown)
+
+
+def _urgency(caveat: Caveat) -> int:
+    """If nothing was judged, nothing else matters; the age comes last."""
+    return -isinstance(caveat, NothingJudged) + isinstance(caveat, StaleSnapshot)
+
+
+def wording(caveat: Caveat) -> tuple[str, str]:
+    """What is left out, or was assumed: in a few words, for the line of a verdict; and in a sentence."""
     if isinstance(caveat, LackingCaveat):
-        return reading.lacking_sentence(caveat)
+        return of_lacking(caveat)
     if isinstance(caveat, ReadingCaveat):
-        return reading.sentence(caveat)
+        return of_reading(caveat)
     if isinstance(caveat, ManifestsCaveat):
-        return manifests.sentence(caveat)
+        return of_manifests(caveat)
     if isinstance(caveat, WorkloadsCaveat):
-        return workloads.sentence(caveat)
+        return of_workloads(caveat)
     if isinstance(caveat, SchedulingCaveat):
-        return scheduling.sentence(caveat)
+        return of_scheduling(caveat)
     if isinstance(caveat, DeschedulingCaveat):
-        return scheduling.descheduling_sentence(caveat)
+        return of_descheduling(caveat)
     if isinstance(caveat, AutoscalingCaveat):
-        return autoscaling.sentence(caveat)
+        return of_autoscaling(caveat)
     assert_never(caveat)

@@ -35,118 +35,163 @@ from kwhatif.kube.model.caveat.workloads import (
 from kwhatif.words.amounts import listed, plural, some, took
 
 #: What a story does not simulate.
-_LEFT_OUT: Mapping[Unmodelled, str] = {
-    "adoption": "has no controller, and labels that one selects; that it is then adopted is not modelled",
-    "job-ttl": "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
-    "volume-reclaim": "its claim goes; that the volume is then deleted or kept (its reclaim policy) is not modelled",
-    "cron-jobs": "would start Jobs within the simulated time, which are not modelled",
-    "namespaces": "being deleted, which is not modelled: what is in it stays",
+_LEFT_OUT: Mapping[Unmodelled, tuple[str, str]] = {
+    "adoption": (
+        "the adoption of pods is not modelled",
+        "has no controller, and labels that one selects; that it is then adopted is not modelled",
+    ),
+    "job-ttl": (
+        "the removal of finished Jobs is not modelled",
+        "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
+    ),
+    "volume-reclaim": (
+        "what becomes of released volumes is not modelled",
+        "its claim goes; that the volume is then deleted or kept (its reclaim policy) is not modelled",
+    ),
+    "cron-jobs": (
+        "the Jobs of CronJobs are not modelled",
+        "would start Jobs within the simulated time, which are not modelled",
+    ),
+    "namespaces": (
+        "the removal of namespaces is not modelled",
+        "being deleted, which is not modelled: what is in it stays",
+    ),
     "budgets": (
-        "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
-        " input: no eviction is allowed, though the cluster says otherwise"
+        "some budgets cannot be counted",
+        (
+            "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
+            " input: no eviction is allowed, though the cluster says otherwise"
+        ),
     ),
     "not-started": (
-        "has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready from"
-        " then on, also for budgets"
+        "pods that do not run yet count as starting",
+        (
+            "has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready from"
+            " then on, also for budgets"
+        ),
     ),
-    "not-ready": "goes, and was not ready; why is not known: here the pod that is made in its place gets ready",
+    "not-ready": (
+        "pods that were not ready count as ready once they are made again",
+        "goes, and was not ready; why is not known: here the pod that is made in its place gets ready",
+    ),
     "deadlines": (
-        "ends at its activeDeadlineSeconds at the latest, which may give pending pods a place; only deadlines within 10"
-        " minutes are waited for"
+        "the end of Jobs at their deadlines is not waited for",
+        (
+            "ends at its activeDeadlineSeconds at the latest, which may give pending pods a place; only deadlines"
+            " within 10 minutes are waited for"
+        ),
     ),
-    "readiness-gates": "has readiness gates; who opens them is not modelled: here they are open as soon as it runs",
+    "readiness-gates": (
+        "readiness gates count as open",
+        "has readiness gates; who opens them is not modelled: here they are open as soon as it runs",
+    ),
 }
 
 
-def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
-    """What is left out, or was assumed."""
+def of_workloads(caveat: WorkloadsCaveat) -> tuple[str, str]:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+    """What is left out, or was assumed: in a few words, and in a sentence."""
     match caveat:
         case ImagesNotCompared():
-            return (
+            return "images are not compared", (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
                 " (save snapshots with --images)"
             )
         case FieldsNotCompared():
-            return _not_compared(caveat)
+            return "only what scheduling reads is compared", _not_compared(caveat)
         case AutoscalersNotRead(targets=targets):
-            return f"whether a HorizontalPodAutoscaler scales {some(targets)} is not known: they are not read"
-        case AutoscalerNotModelled():
-            return _autoscaler(caveat)
-        case ReplicasKept(workload=workload, replicas=replicas):
             return (
+                "HorizontalPodAutoscalers are not read",
+                f"whether a HorizontalPodAutoscaler scales {some(targets)} is not known: they are not read",
+            )
+        case AutoscalerNotModelled(target=target):
+            return f"the metrics of the autoscaler of {target} are not modelled", _autoscaler(caveat)
+        case ReplicasKept(workload=workload, replicas=replicas):
+            return "replicas that are left out stay as they are", (
                 f"{workload} leaves spec.replicas out: it keeps the {replicas} that it has, as kubectl apply does"
                 " unless the manifest applied before named a number"
             )
         case TooManyPods(workload=workload, count=count, judged=judged):
-            return (
+            return "not all pods of a workload were judged", (
                 f"{workload} asks for {count:,} pods, of which {judged:,} were judged: the others count like the last"
                 " of these; if it finds a node, as pending beyond what all nodes can take, and else as not judged"
             )
         case WorkloadNotInDump(workload=workload, count=count):
-            return (
+            return "a workload with pods is not in the input", (
                 f"{workload} is not in the input, but {count} of its pods are: they count as made of another template"
             )
         case ReplicaSetsInferred(workloads=workloads):
-            return f"the ReplicaSets of {some(workloads)} are not in the input: they are made up of their pods"
-        case OwnersSilent(owners=owners, count=count):
             return (
+                "ReplicaSets are made up of their pods",
+                f"the ReplicaSets of {some(workloads)} are not in the input: they are made up of their pods",
+            )
+        case OwnersSilent(owners=owners, count=count):
+            return "the owners of some pods are not in the input", (
                 f"{plural(count, 'pod')} of {some(owners)} {'goes' if count == 1 else 'go'} without"
                 " replacement: the owners are not in the input, or their controllers are not known"
             )
         case TolerationUnknown(pods=pods):
-            return (
+            return "for how long pods tolerate lost nodes is not known", (
                 f"{some(pods)} on lost nodes: nothing says for how long they tolerate that (the API server"
                 " writes it into every pod), so they are left there"
             )
         case CutAtHorizon(what_ifs=what_ifs, horizon=horizon):
-            return (
+            return "not every what-if was played to its end", (
                 f"{some(what_ifs)} {'is' if len(what_ifs) == 1 else 'are'} not over after the simulated"
                 f" {took(horizon)}: what would happen later, such as evictions, is not judged (a longer --horizon plays"
                 " more)"
             )
         case EvictedByTaint(seconds=seconds, pods=pods):
             gone = "at once" if seconds == 0 else f"after {seconds} s"
-            return (
+            return f"a taint evicts {some(pods, 1)} again", (
                 f"{some(pods)}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
                 f" evicted again {gone}"
             )
         case ResizeAssumed(pods=pods):
-            return (
+            return "what keeps kubelets from resizing pods is not known", (
                 f"{some(pods)}: resized in place as if nothing else stood against it; the input does not show whether"
                 " the kubelet has a static CPU or memory manager policy (then a Guaranteed pod is not resized), whether"
                 " containers may swap, and whether a lower memory limit is below what is in use"
             )
         case ResizeEvicts(pods=pods):
-            return (
+            return "a kubelet may evict pods for a resize", (
                 f"{some(pods)}: critical, and asks for more than its node has free; that its kubelet may evict others"
                 " for it is not modelled: here it waits"
             )
         case OldRevisionsUnknown(workloads=workloads):
-            return (
+            return "old revisions are not in the input", (
                 f"{some(workloads)}: the templates of older revisions are not in the input, so new pods are made"
                 " of the newest one, and a changed template counts as one that there never was"
             )
         case Injected():
-            return _injected(caveat)
+            return "webhooks add to new pods", _injected(caveat)
         case RequestsKept(source=source, workloads=kept):
-            return f"requests stay as they are where {source} says nothing about them: {some(kept)}"
-        case NodesNotAdded():
-            return not_added([caveat])
-        case LeftOutOfStory(what=what, objects=objects):
-            return f"{some(objects)}: {_LEFT_OUT[what]}"
-        case UnknownController(workload=workload):
-            return f"{workload}: its controller is not known, so all its pods count as replaced"
-        case OrderedPodPending(workload=workload, pod=pod):
             return (
+                "some requests stay as they are",
+                f"requests stay as they are where {source} says nothing about them: {some(kept)}",
+            )
+        case NodesNotAdded(objections=objections):
+            return "no NodePool would add a node" if objections else "an autoscaler may add nodes", nodes_not_added(
+                [caveat]
+            )
+        case LeftOutOfStory(what=what, objects=objects):
+            short, full = _LEFT_OUT[what]
+            return short, f"{some(objects)}: {full}"
+        case UnknownController(workload=workload):
+            return (
+                "a controller is not known",
+                f"{workload}: its controller is not known, so all its pods count as replaced",
+            )
+        case OrderedPodPending(workload=workload, pod=pod):
+            return "a StatefulSet waits for a pod that is pending", (
                 f"{workload}: {pod} is pending in the cluster, and until it runs no other pod is made or replaced: the"
                 " answer takes it as running"
             )
         case OneOfEqualPods(workload=workload, count=count):
-            return f"{workload} makes {count} equal pods, of which one is judged alone"
+            return "one of equal pods was judged", f"{workload} makes {count} equal pods, of which one is judged alone"
     assert_never(caveat)
 
 
-def not_added(caveats: Sequence[NodesNotAdded]) -> str:
+def nodes_not_added(caveats: Sequence[NodesNotAdded]) -> str:
     """Which nodes would be added, as far as is known, and the option that gives the rest; all by one sign."""
     said = [f"{caveats[0].sign} shows that a node autoscaler runs, and no node is added here"]
     allowed = [f"{_pools(each.pools)} would allow one for {some(each.pods)}" for each in caveats if each.pools]

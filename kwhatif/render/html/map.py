@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from kwhatif.render.html.data import data_of
-from kwhatif.render.html.looks import LOOKS, Kind, Look, Mark, View
-from kwhatif.render.html.told import Told
+from kwhatif.render.html.data import LOOKS, Kind, Look, Mark, Told, View, data_of
 from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.inputs import Picture, PictureNode

@@ -17,8 +17,8 @@ from kwhatif._version import __version__
 from kwhatif.render.answer import answer, difference, suited
 from kwhatif.render.blocks import Block, Cell, Degree, Folded, Heading, Sentence, Sign, Table, Value, Verdict, Words
 from kwhatif.render.detail import Detail, clock
+from kwhatif.render.html.data import told_of
 from kwhatif.render.html.map import map_of
-from kwhatif.render.html.told import told_of
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import AddedNode
-from kwhatif.render.html.asked import asked_about
-from kwhatif.render.html.looks import Kind, Mark, View
-from kwhatif.render.nodes import objections_of
+from kwhatif.render.evidence import objections_of
+from kwhatif.render.html.data import Kind, Mark, View
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from kwhatif.report.capacity import FitRow
-from kwhatif.report.deciders import ConsolidateRow, DescheduleRow
+from kwhatif.report.deciders import ConsolidateRow, DescheduleRow, ResizeRow
 from kwhatif.report.decision import Decision, RejectedRow
+from kwhatif.report.differences import CompareRow, UpgradeRow
 from kwhatif.report.inputs import Picture
-from kwhatif.report.risks import AuditRow
+from kwhatif.report.risks import AuditRow, ThreatsRow, WhoFitsRow
 from kwhatif.report.story import ScenarioRow, Story
 from kwhatif.words.amounts import plural, some
 
@@ -292,3 +292,80 @@ def _more(story: Story, asks: Mapping[str, Sequence[int]]) -> tuple[Mapping[str,
                 known = more.get(node, [0] * len(requests))
                 more[node] = [sum_ + change * each for sum_, each in zip(known, requests, strict=True)]
     return more, unknown
+
+
+# --- one pod, one node, two releases or two clusters -----------------------------------------------------------------
+
+
+_OTHERS: Mapping[Kind, str] = {"none": "other nodes"}
+
+
+def asked_about(report: Report) -> Iterator[View]:
+    """For commands that are about one thing."""
+    if report.threats is not None:
+        words: Mapping[Kind, str] = {"evicts": "its loss, drain or taint evicts them", **_OTHERS}
+        yield View("Where these pods are evicted", {}, _threats(report.threats), words)
+    if report.who_fits is not None:
+        takes: Mapping[Kind, str] = {"lands": "is asked about", "fits": "gets some of the pods", **_OTHERS}
+        yield View("The node, and where pods go that it does not get", {}, _takers(report.who_fits), takes)
+    if report.resize is not None:
+        where: Mapping[Kind, str] = {"lands": "grants it", "rejected": "has no room", **_OTHERS}
+        yield View("Where the pod runs", {}, _resize(report.resize), where)
+    if report.upgrade is not None:
+        release = report.upgrade.after
+        moved: Mapping[Kind, str] = {"lands": f"gets pods under {release}", "loses": "loses them", **_OTHERS}
+        yield View(f"What {release} decides otherwise", {}, _upgraded(report.upgrade), moved)
+    if report.compare is not None:
+        changed: Mapping[Kind, str] = {"new": "added", "swaps": "changed", "none": "is the same"}
+        yield View("Nodes that are different", {}, _compared(report.compare), changed)
+
+
+def _threats(row: ThreatsRow) -> Mapping[str, Mark]:
+    found: dict[str, list[str]] = {}
+    for each in row.of("taint", "outage", "drain"):
+        what = {"taint": "a taint", "outage": "its loss", "drain": "its drain"}[each.kind]
+        found.setdefault(each.by.removeprefix("Node "), []).append(f"{what} evicts {plural(len(each.pods), 'pod')}")
+    return {node: Mark("evicts", "; ".join(said), tuple(said)) for node, said in found.items()}
+
+
+def _takers(row: WhoFitsRow) -> Mapping[str, Mark]:
+    elsewhere: dict[str, list[str]] = {}
+    for each in row.takers:
+        if each.elsewhere is not None:
+            elsewhere.setdefault(each.elsewhere, []).append(each.subject)
+    marks = {node: Mark("fits", some(subjects, 1), tuple(subjects)) for node, subjects in elsewhere.items()}
+    here = [each.subject for each in row.takers if each.verdict == "chosen"]
+    return marks | {row.node: Mark("lands", f"gets {some(here, 1)}" if here else "gets none", tuple(here))}
+
+
+def _resize(row: ResizeRow) -> Mapping[str, Mark]:
+    if row.decision == "Fits":
+        return {row.node: Mark("lands", row.change)}
+    return {
+        row.node: Mark("rejected", row.message or row.change, tuple(f"in the way: {pod}" for pod in row.in_the_way))
+    }
+
+
+def _upgraded(row: UpgradeRow) -> Mapping[str, Mark]:
+    """Where pods go that another release decides differently, and where they went."""
+    gets: dict[str, list[str]] = {}
+    loses: dict[str, list[str]] = {}
+    for each in (*row.pending, *row.workloads):
+        for found, landing, other in ((gets, each.after, each.before), (loses, each.before, each.after)):
+            for node in landing.nodes:
+                if node not in other.nodes:
+                    found.setdefault(node, []).append(each.workload)
+    marks = {node: Mark("loses", some(who, 1), tuple(who)) for node, who in loses.items()}
+    return marks | {node: Mark("lands", some(who, 1), tuple(who)) for node, who in gets.items()}
+
+
+def _compared(row: CompareRow) -> Mapping[str, Mark]:
+    found: dict[str, Mark] = {}
+    for each in row.changes:
+        kind, _, name = each.object.partition(" ")
+        if kind != "Node" or each.change == "removed":
+            continue
+        how = tuple(f"{field.field} {field.before or '-'} → {field.after or '-'}" for field in each.fields)
+        known = found.get(name, Mark("new" if each.change == "added" else "swaps", each.change))
+        found[name] = known._replace(why="; ".join(how) or known.why, evidence=(*known.evidence, *how))
+    return found

@@ -44,9 +44,9 @@ from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.scheduler.preemption.unit_victims import goes_by_units
-from kwhatif.state.history import Touched
+from kwhatif.state.change import Touched
+from kwhatif.state.node_info import nodes_by_label
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
 #: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.

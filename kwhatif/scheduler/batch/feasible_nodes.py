@@ -25,8 +25,7 @@ from kwhatif.scheduler.framework.plugin import NodeScorer, Reads
 from kwhatif.scheduler.framework.scoring import Scores, add_columns, weighted
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 
 AnyRank = TypeVar("AnyRank", int, tuple[int, ...])
 

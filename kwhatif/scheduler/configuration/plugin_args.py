@@ -22,9 +22,9 @@ from kwhatif.kube.matching.field_errors import (
     required,
     unsupported,
 )
-from kwhatif.kube.matching.node_affinity import PreferredTerms, Term, TermError
-from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.matching.nodes import PreferredTerms, Term, TermError
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.model.quantity import parse_duration
 
 Args = Mapping[str, Any]
 _NO_RATIO = "must be specified when type is RequestedToCapacityRatio"

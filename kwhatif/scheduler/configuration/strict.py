@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from kwhatif.kube.matching.field_errors import Issue
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import Issue, did_you_mean, nearest
 from kwhatif.kube.model.quantity import MAX_INT64, MIN_INT64
 
 _SCALARS: dict[type[inspect.Type], tuple[str, type | tuple[type, ...]]] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.kube.matching.field_errors import Issue, duplicate, duration, invalid, label_name, required
 from kwhatif.kube.matching.requests import is_extended_resource
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.scheduler.configuration.schema import (
     ExtenderConfig,
     KubeSchedulerConfiguration,

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.rows import NodeRow
+from kwhatif.state.state import NodeRow
 
 T = TypeVar("T")
 _NOBODY: AbstractSet[str] = frozenset()

@@ -33,8 +33,7 @@ from kwhatif.scheduler.framework.status import (
 )
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 
 #: `Cycle.check`.
 NodeCheck = Callable[[NodeInfo, Sequence[NamedFilter]], Verdict | None]

@@ -17,8 +17,7 @@ from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import SUCCESS, Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import PodRow
-from kwhatif.state.state import State
+from kwhatif.state.state import PodRow, State
 
 #: Nodes by label, as key and value.
 TopologyDomains = frozenset[tuple[str, str]]

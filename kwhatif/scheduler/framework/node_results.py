@@ -18,8 +18,7 @@ from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Code, Verdict
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 
 T = TypeVar("T")
 

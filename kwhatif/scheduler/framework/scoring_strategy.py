@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kwhatif.dra.allocated import DeviceUsage
+from kwhatif.dra.devices import classes_under
+from kwhatif.dra.pools import DeviceUsage
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.device_classes import classes_under
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.state.change import Change
-from kwhatif.state.history import Touched
+from kwhatif.state.change import Change, Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State, StateObjects

@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.kube.matching.requests import pod_requests, to_resources
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.storage import Volume
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.pod_info import PodInfo

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.groups import group_of
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.hints import QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.scheduler.framework.status import SUCCESS, Status, unresolvable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.node_affinity import (
+from kwhatif.kube.matching.nodes import (
     PreferredTerms,
     RequiredNodeAffinity,
     Term,
@@ -15,11 +15,11 @@ from kwhatif.kube.matching.node_affinity import (
     named,
     named_nodes,
 )
-from kwhatif.kube.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, node_affinity_of
+from kwhatif.kube.model.pod_spec import NodeAffinity as NodeAffinitySpec
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.by_shape import ByShape
 from kwhatif.scheduler.framework.events import ActionType, EventResource

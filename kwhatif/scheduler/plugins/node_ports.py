@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.ports import HostPort, conflicts, host_ports
+from kwhatif.kube.matching.nodes import HostPort, conflicts, host_ports
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework import signers

@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.dra.devices import classes_under
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.device_classes import classes_under
 from kwhatif.kube.matching.requests import pod_requests, units
 from kwhatif.kube.model.meta import Model
 from kwhatif.scheduler.framework import signers

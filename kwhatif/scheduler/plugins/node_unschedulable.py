@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kwhatif.kube.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.matching.nodes import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.scheduler.framework import signers
 from kwhatif.scheduler.framework.by_shape import ByShape
 from kwhatif.scheduler.framework.events import ActionType, EventResource

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import GROUP_POLICY_GATE, Gates
-from kwhatif.kube.matching.groups import priority_of
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, priority_of
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.filters import NamedFilter

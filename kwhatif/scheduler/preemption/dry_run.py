@@ -16,7 +16,7 @@ from kwhatif.scheduler.preemption.candidate import Candidate
 from kwhatif.scheduler.preemption.policy import Policy, PolicySince137
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import PodRow
+from kwhatif.state.state import PodRow
 
 #: The number of priorities to cache emptied nodes for: that of the workload whose pods are being placed, and that of
 #: one whose pods come in between. Every additional one needs a copy of every node.

@@ -12,9 +12,8 @@ from itertools import chain
 
 import msgspec
 
-from kwhatif.kube.matching.groups import group_of, has_groups, priority_of
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups, priority_of
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.filters import NamedFilter
 from kwhatif.scheduler.framework.incremental import tracks_pods

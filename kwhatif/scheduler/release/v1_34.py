@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.requests import AllocatorRules
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.model.meta import Model
 from kwhatif.scheduler.framework.profile import Point

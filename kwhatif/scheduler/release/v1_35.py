@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kwhatif.dra.devices import BINDING_GATES
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.requests import AllocatorRules
 from kwhatif.kube.gates import Gates
 from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.framework.profile import GROUP_POINTS, Point

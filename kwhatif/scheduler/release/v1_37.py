@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from kwhatif.dra.rules import AllocatorRules
+from kwhatif.dra.requests import AllocatorRules
 from kwhatif.kube.gates import GROUPS_GATE, TOPOLOGY_GATE, Gates, default_gates
 from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.framework.events import ActionType

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: The version whose fields manifests may use.
 VERSION = "1.36"

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.bystanders import (
     AUTOSCALER_STATUS,
     ConfigMap,
@@ -22,6 +21,7 @@ from kwhatif.kube.model.bystanders import (
 from kwhatif.kube.model.caveat.autoscaling import UnreadableObject
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import ApiObject, Model, ObjectMeta
+from kwhatif.kube.model.policy import ADMISSION_HOOKS
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.scheduling_events import ApiEvent, EventLog

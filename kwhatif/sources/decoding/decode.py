@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.asked import NAMED
 from kwhatif.sources.decoding.bystanders import Bystanders
 from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently

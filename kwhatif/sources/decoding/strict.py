@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.quantity import MAX_INT64
 from kwhatif.sources.decoding.api_fields import ApiFields
 from kwhatif.sources.decoding.lenient import mismatch

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import field
 from msgspec.structs import force_setattr, replace
 
-from kwhatif.admission.pod_security.checks import PROFILES
+from kwhatif.admission.pod_security_checks import PROFILES
 from kwhatif.kube.model.meta import LastApplied, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodMeta, TemplateText

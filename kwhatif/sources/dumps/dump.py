@@ -14,9 +14,8 @@ from kwhatif.admission.load import is_stored
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.caveat.reading import VersionNotRead
 from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.saved import SavedSnapshot
+from kwhatif.kube.model.saved import Originals, SavedSnapshot
 from kwhatif.sources.decoding.bystanders import BYSTANDERS
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.read import open_list

@@ -8,7 +8,6 @@ from operator import attrgetter
 
 from kwhatif.dra.devices import gate_of_rules, rules_count
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE
-from kwhatif.kube.model.admission_hooks import ADMISSION_HOOKS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
@@ -40,6 +39,7 @@ from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, Workload
+from kwhatif.kube.model.policy import ADMISSION_HOOKS
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceSlice
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.kube.model.workload import WORKLOADS

@@ -14,8 +14,8 @@ import msgspec
 
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.originals import SessionOriginals
 from kwhatif.kube.model.quantity import parse_amount, parse_quantity
+from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.sources.decoding.lenient import AddProblemWithHint, reader
 from kwhatif.state.pod_info import PodInfo
 

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import urllib3
 from urllib3 import exceptions as errors
 
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig
 from kwhatif.scheduler.framework.extender import ExtenderError
 from kwhatif.sources.address import redacted

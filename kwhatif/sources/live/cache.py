@@ -32,8 +32,7 @@ from kwhatif.sources.live.read import forgive_events
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.state.change import Change, Delete, Sort, Upsert
-from kwhatif.state.history import ChangedObject, Reference
+from kwhatif.state.change import Change, ChangedObject, Delete, Reference, Sort, Upsert
 from kwhatif.state.nodes import images_differ, moves
 from kwhatif.state.state import State
 

@@ -15,8 +15,7 @@ from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.validation.stand_ins import stand_in
-from kwhatif.state.change import Change, Sort, Upsert
-from kwhatif.state.history import ChangedObject, Reference
+from kwhatif.state.change import Change, ChangedObject, Reference, Sort, Upsert
 from kwhatif.state.nodes import moves
 from kwhatif.state.state import State
 from kwhatif.workloads.inferred.custom import has_any, is_custom_controlled, stand_in_for_missing

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
 from kwhatif.sources.decoding.workload_kinds import KnownKinds

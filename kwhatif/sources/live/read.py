@@ -15,8 +15,8 @@ from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.caveat.reading import TwoMoments
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected

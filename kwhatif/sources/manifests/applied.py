@@ -11,7 +11,7 @@ from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.saved import Originals
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.stand_ins import own_name
 from kwhatif.report.decision import ANNOTATION

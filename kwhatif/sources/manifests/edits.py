@@ -13,7 +13,7 @@ from kwhatif.edits.edit import Assignment, FoundRequests, SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.cluster import Cluster

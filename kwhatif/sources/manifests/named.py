@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kwhatif.edits.selection import near_objects
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.kube.model.pod import Pod, is_terminal

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
@@ -20,9 +20,9 @@ from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.helm import hook_of
 from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
-from kwhatif.kube.model.originals import Originals
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
 from kwhatif.sources.decoding.bystanders import read_bystander
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder

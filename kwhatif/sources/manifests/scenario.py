@@ -11,8 +11,8 @@ from kwhatif.edits.edit import SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
-from kwhatif.kube.matching.names import did_you_mean, nearest
-from kwhatif.kube.model.duration import parse_duration
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed

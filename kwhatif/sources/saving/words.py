@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from kwhatif.kube.matching.ports import ANY_IP
+from kwhatif.kube.matching.nodes import ANY_IP
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.quantity import parse_quantity

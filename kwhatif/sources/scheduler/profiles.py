@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
-from kwhatif.kube.model.originals import SessionOriginals
+from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.configuration import KubeSchedulerConfiguration, build_profiles
 from kwhatif.scheduler.configuration.merge import plugin_sets

@@ -12,12 +12,11 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import GROUP_POLICY_GATE, GROUPS_GATE, TOPOLOGY_GATE, known_gates
-from kwhatif.kube.matching.groups import GROUPS_SINCE
-from kwhatif.kube.matching.names import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup
 from kwhatif.report.inputs import SchedulerInfo, VersionSource
 from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nearest_minor
 

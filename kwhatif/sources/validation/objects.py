@@ -12,11 +12,16 @@ from typing import Any
 
 from msgspec import inspect
 
-from kwhatif.kube.model.affinity import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.container import ResourceList
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.pod import Pod, pod_affinity_terms
+from kwhatif.kube.model.pod_spec import (
+    NodeSelector,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    ResourceList,
+    TopologySpreadConstraint,
+)
 from kwhatif.kube.model.workload import Service
 from kwhatif.sources.decoding.decode import DecodedBatch
 from kwhatif.sources.text.origin import FieldPath

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from kwhatif.kube.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.kube.matching.field_errors import label_key_errors, label_value_errors
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
-from kwhatif.kube.model.affinity import (
+from kwhatif.kube.model.meta import LabelSelector, Requirement
+from kwhatif.kube.model.pod_spec import (
     NodeSelector,
     NodeSelectorTerm,
     PodAffinityTerm,
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
-from kwhatif.kube.model.meta import LabelSelector, Requirement
 from kwhatif.kube.model.quantity import QuantityText, parse_quantity
 from kwhatif.sources.text.origin import FieldPath
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.meta import AnnotatedMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.storage import (
@@ -23,7 +23,6 @@ from kwhatif.kube.model.storage import (
     PersistentVolumeStatus,
     StorageClass,
 )
-from kwhatif.kube.model.unknown import lacks
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.workloads.generated import uid_of
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass, RuntimeClassOverhead
-from kwhatif.kube.model.unknown import lacks
 
 _DEFAULT_POLICY = "PreemptLowerPriority"
 

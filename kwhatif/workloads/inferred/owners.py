@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.node_affinity import NAME_FIELD
-from kwhatif.kube.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.matching.nodes import NAME_FIELD
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
 from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim, Volume
-from kwhatif.kube.model.unknown import lacks
 from kwhatif.kube.model.workload import (
     DaemonSet,
     DaemonSetSpec,

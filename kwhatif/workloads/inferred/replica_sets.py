@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of, lacks
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
-from kwhatif.kube.model.unknown import lacks
 from kwhatif.kube.model.workload import (
     Deployment,
     DeploymentSpec,

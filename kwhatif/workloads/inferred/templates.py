@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.label_keys import without_label_keys
 from kwhatif.admission.plugins import DEFAULT_TOLERATIONS
-from kwhatif.kube.model.affinity import Affinity, Toleration
 from kwhatif.kube.model.node import REGION, ZONE
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Affinity, Toleration
 from kwhatif.workloads.stateful_set import INDEX_LABEL, NAME_LABEL, REVISION_LABEL
 from kwhatif.workloads.template_fields import ADDED_LABELS
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.asked import Asked, NewObject, asked_about
-from kwhatif.kube.model.admission_hooks import (
+from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
+from kwhatif.kube.model.policy import (
     AdmissionPolicySpec,
     MatchCondition,
     MatchResources,
@@ -18,8 +20,6 @@ from kwhatif.kube.model.admission_hooks import (
     ValidatingAdmissionPolicyBinding,
     Webhook,
 )
-from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
 from tests.builders import namespace
 
 POD = NewObject("Pod", "", "pods", "shop", "", {"app": "web"})

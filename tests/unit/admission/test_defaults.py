@@ -10,14 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif.kube.model
-from kwhatif.admission.defaults import default_object
-from kwhatif.admission.pod_defaults import says_everything
+from kwhatif.admission.defaults import default_object, says_everything
 from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
-from kwhatif.kube.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import ApiObject, ObjectMeta
 from kwhatif.kube.model.node import Node, NodeStatus
 from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ContainerPort, ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.kube.model.resource import (
     DeviceClaim,

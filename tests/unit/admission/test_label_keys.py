@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.admission.label_keys import merge_label_keys
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from tests.builders import PodBuilder, affinity_term, pod, requirement, selector
 
 REV = requirement("rev", "In", "7")

@@ -6,11 +6,19 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, complete_pod
-from kwhatif.admission.outcome import Admitted, ChangeRow, Denied, changes_between
+from kwhatif.admission.outcome import (
+    Admitted,
+    ChangeRow,
+    Denied,
+    Forbidden,
+    ObjectNotFound,
+    QuotaExceeded,
+    changes_between,
+)
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import (
     LimitRange,
     LimitRangeItem,
@@ -44,15 +52,17 @@ def quota(**hard: str | float) -> ResourceQuota:
     return ResourceQuota(metadata=ObjectMeta(name="quota", namespace="shop"), spec=ResourceQuotaSpec(hard=hard))
 
 
+NO_NAMESPACE = Denied('namespaces "shopp" not found', ObjectNotFound("Namespace", "shopp"))
+
 # --- namespaces --------------------------------------------------------------------------------------
 
 
 def test_a_namespace_that_does_not_exist() -> None:
-    assert admit(raw(inside="shopp")) == Denied('namespaces "shopp" not found')
+    assert admit(raw(inside="shopp")) == NO_NAMESPACE
 
 
 def test_a_namespace_comes_before_all_else() -> None:
-    assert admit(raw(inside="shopp").spec(priority_class_name="nope")) == Denied('namespaces "shopp" not found')
+    assert admit(raw(inside="shopp").spec(priority_class_name="nope")) == NO_NAMESPACE
 
 
 @pytest.mark.parametrize("inside", ["default", "kube-system", ""])
@@ -68,7 +78,8 @@ def test_without_any_namespace_nothing_is_known() -> None:
 def test_a_namespace_that_is_going() -> None:
     going = Namespace(metadata=NamespaceMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     assert admit(raw(), going) == Denied(
-        'pods "p" is forbidden: unable to create new content in namespace shop because it is being terminated'
+        'pods "p" is forbidden: unable to create new content in namespace shop because it is being terminated',
+        Forbidden("NamespaceLifecycle"),
     )
 
 
@@ -157,13 +168,15 @@ def test_replicas_use_up_a_quota_one_by_one() -> None:
     said = results(raw("").meta(generate_name="web-").cpu("700m"), ("web-a", "web-b", "web-c"), quota(cpu="1500m"))
     assert [isinstance(each, Admitted) for each in said] == [True, True, False]
     assert said[2] == Denied(
-        'pods "web-c" is forbidden: exceeded quota: quota, requested: cpu=700m, used: cpu=1400m, limited: cpu=1500m'
+        'pods "web-c" is forbidden: exceeded quota: quota, requested: cpu=700m, used: cpu=1400m, limited: cpu=1500m',
+        QuotaExceeded("quota", {"cpu": "700m"}, {"cpu": "1400m"}, {"cpu": "1500m"}),
     )
 
 
 def test_replicas_that_a_plugin_refuses_have_no_name_yet() -> None:
     said = results(raw("").meta(generate_name="web-").spec(priority_class_name="x"), ("web-a", "web-b"))
-    assert said == [Denied('pods "web-" is forbidden: no PriorityClass with name x was found')] * 2
+    message = 'pods "web-" is forbidden: no PriorityClass with name x was found'
+    assert said == [Denied(message, ObjectNotFound("PriorityClass", "x"))] * 2
 
 
 def test_replicas_that_are_not_valid_are_named() -> None:

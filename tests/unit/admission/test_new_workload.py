@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.new_objects import check_workload
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Workload
 
@@ -187,9 +187,10 @@ def test_a_dump_that_has_no_selector_does_not_say_that_it_changed() -> None:
 def test_a_namespace_that_is_not_there_or_about_to_go(kind: str, resource: str) -> None:
     new = workload(kind)
     elsewhere = Cluster([Namespace(metadata=NamespaceMeta(name="default"))])
-    assert check_workload(new, elsewhere) == Denied('namespaces "shop" not found')
+    assert check_workload(new, elsewhere) == Denied('namespaces "shop" not found', ObjectNotFound("Namespace", "shop"))
     going = Namespace(metadata=NamespaceMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     assert check_workload(new, Cluster([going])) == Denied(
-        f'{resource} "web" is forbidden: unable to create new content in namespace shop because it is being terminated'
+        f'{resource} "web" is forbidden: unable to create new content in namespace shop because it is being terminated',
+        Forbidden("NamespaceLifecycle"),
     )
     assert check_workload(new, Cluster([going, new])) is None

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.admission.new_group import admit_group, admit_workload
 from kwhatif.admission.outcome import Denied
+from kwhatif.admission.pod_group import admit_group, admit_workload
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod_group import PodGroup, PodGroupSpec, Workload, WorkloadSpec
 from kwhatif.kube.model.policy import PriorityClass

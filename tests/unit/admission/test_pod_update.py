@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import kwhatif
-from kwhatif.admission.validation.pod_update import validate_pod_update
+from kwhatif.admission.pod_update import validate_pod_update
 from kwhatif.kube.model.pod import Pod
 from tests.builders import PodBuilder, pod, requirement, term
 from tests.unit.questions.test_injections import node

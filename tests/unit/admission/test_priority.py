@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.admission.outcome import Denied
+from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound
 from kwhatif.admission.plugins import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta
@@ -113,4 +113,5 @@ DENIED = {
 
 @pytest.mark.parametrize(("builder", "message"), DENIED.values(), ids=DENIED.keys())
 def test_deny(builder: PodBuilder, message: str) -> None:
-    assert admit_priority(builder.build(), classes()) == Denied(message)
+    cause = ObjectNotFound("PriorityClass", "nope") if "no PriorityClass" in message else Forbidden("Priority")
+    assert admit_priority(builder.build(), classes()) == Denied(message, cause)

@@ -10,9 +10,9 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.admission.quota.state import QuotaAdmission
 from kwhatif.controllers.contract import Create
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.pod import ContainerStatus
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.api_server import ApiServer

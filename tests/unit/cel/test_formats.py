@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.cel import compile_expression
-from kwhatif.cel.library.formats import FORMATS
+from kwhatif.cel.formats import FORMATS
 
 TEXTS = {
     "a label": ("dns1123Label", "front-end", True),

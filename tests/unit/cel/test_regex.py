@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kwhatif.cel import CelRuntimeError, compile_expression
-from kwhatif.cel.library.regex import without_groups
+from kwhatif.cel.library import without_groups
 
 VALUES = {
     "find": ("'abc 123'.find('[0-9]+')", "123"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector, device
+from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector, program
 from kwhatif.cel.cost import COST_LIMIT, bound
 from kwhatif.kube.model.quantity import parse_quantity
 
@@ -51,6 +51,6 @@ def test_selectors_say_what_upstream_says(start: int) -> None:
 @pytest.mark.parametrize("start", range(0, len(ANSWERS), 100))
 def test_no_selector_costs_more_than_its_bound(start: int) -> None:
     for entry in ANSWERS[start : start + 100]:
-        most = bound(device._check(entry["expression"]), DEVICE.size())
+        most = bound(program._check(entry["expression"]), DEVICE.size())
         assert most >= entry["cost"], entry
         assert (most > COST_LIMIT) is (entry["cost"] > COST_LIMIT), entry

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import claims, garbage
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec, PodStatus
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.resource import (
     AllocationResult,
     ResourceClaim,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.catalog import reacting_controllers
 from kwhatif.controllers.controller_refs import Claiming
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, PodAnnotations, PodMeta, PodSpec, PodStatus, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import (
     DaemonSet,
     DaemonSetSpec,

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import daemon_set
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.controllers.daemon_set import (
     DaemonPodsOnNode,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import deployment, replica_set
 from kwhatif.controllers.contract import NOTHING, Create, Remove, Update, View
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import Deployment, DeploymentSpec, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.removal import is_active
 from tests.fake_world import World

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.device_taint_eviction import DeviceTaintEviction
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import ExtendedResourceClaimStatus
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.resource import (
     DeviceTaint,
     DeviceTaintRule,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import garbage
 from kwhatif.controllers.catalog import reacting_controllers
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodStatus
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.storage import ClaimVolumeSource, PersistentVolumeClaim, Volume
 from kwhatif.kube.model.workload import (
     DaemonSet,

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from kwhatif.controllers import job
 from kwhatif.controllers.contract import Create, DeletePod
 from kwhatif.controllers.job_pods import BackoffRecord, first_pending, is_success, judged, parse_indexes, write_indexes
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import (
     ContainerState,
@@ -22,6 +21,7 @@ from kwhatif.kube.model.pod import (
     PodStatus,
     PodTemplateSpec,
 )
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import (
     Job,
     JobSpec,

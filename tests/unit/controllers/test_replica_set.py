@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, DeletePod
 from kwhatif.controllers.replica_set import CONTROLLERS
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import (
     Deployment,
     ReplicaSet,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import stateful_set
 from kwhatif.controllers.contract import Create, Update
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodStatus, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim
 from kwhatif.kube.model.workload import (
     ClaimRetentionPolicy,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.controllers.taint_eviction import TaintEviction
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import Toleration
 from tests.builders import NodeBuilder, PodBuilder, node, pod
 from tests.fake_world import World
 

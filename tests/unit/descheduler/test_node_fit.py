@@ -6,9 +6,9 @@ import pytest
 
 from kwhatif.descheduler.node_fit import NodeFit, OtherNodes
 from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.kube.model.affinity import Affinity, PodAffinity, PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm
 from tests.builders import PodBuilder, node, pod, snapshot
 
 HOST = "kubernetes.io/hostname"

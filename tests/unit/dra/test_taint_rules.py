@@ -10,8 +10,8 @@ from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.devices import changes_devices
 from kwhatif.dra.requests import compile_claim
 from kwhatif.kube.gates import default_gates
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaim
 from kwhatif.scheduler.release import find_release
 from kwhatif.state.change import Delete, Upsert

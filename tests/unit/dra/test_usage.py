@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.dra.allocated import DeviceUsage
+from kwhatif.dra.pools import DeviceUsage
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.resource import DeviceClass
 from tests.builders import ZONE, cluster, node, requirement

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.kube.matching.pod_choice import pod_choice
+from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.kube.model.pod import Pod
 
 

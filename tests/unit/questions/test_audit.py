@@ -131,6 +131,26 @@ def test_what_is_planted_is_among_the_first_three(name: str) -> None:
     assert [planted for planted in PLANTED[name] if planted not in found] == []
 
 
+LIMITS = """---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: limits, namespace: shop}
+spec: {limits: [{type: Pod, min: {ephemeral-storage: 1Gi}}]}
+"""
+RESTRICTED = "labels: {pod-security.kubernetes.io/enforce: restricted}"
+
+
+def test_what_refuses_a_pod_is_named() -> None:
+    """Also where the API server's message lacks the word limit: `minimum … usage per Pod is …`."""
+    clean = (FOLDER / "clean.yaml").read_text()
+    for dump, cause in (
+        (clean + LIMITS, "limits"),
+        (clean.replace("labels: {team: storefront}", RESTRICTED), "pod-security"),
+    ):
+        row = _row(kwhatif.audit(kwhatif.load(kwhatif.text(dump)), jobs=1, fixes=0))
+        assert {each.cause for each in row.findings if each.harm == "pods-refused"} == {cause}
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_command_of_each_finding_shows_the_same(name: str) -> None:
     session, row = audited(name)

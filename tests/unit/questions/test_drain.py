@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,

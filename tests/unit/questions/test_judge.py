@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.kube.matching.pod_choice import ALL_PODS, PodChoice
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint

@@ -32,7 +32,7 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.completeness import gaps, lacking_for_story
 from kwhatif.questions.session.session import Session
-from kwhatif.render.caveats.reading import absent
+from kwhatif.render.caveats.input import absent
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.decoding.kinds import BY_KIND
@@ -186,7 +186,7 @@ def test_the_printed_command_silences_the_caveat_also_where_the_cluster_has_none
     lacking = [each for each in gaps(kwhatif.load(tmp_path / "dump.json").cluster) if isinstance(each, Lacking)]
     assert {kind for each in lacking for kind in each.kinds} > {"Pod", "LimitRange", "ResourceQuota"}
     kinds = {BY_KIND[kind].path: kind for kind in BY_KIND}
-    command = re.findall(r"/apis?/\S+[a-z]", absent(lacking))
+    command = re.findall(r"/apis?/\S+[a-z]", absent(lacking)[1])
     lists = [
         {"apiVersion": BY_KIND[kinds[path]].api_version, "kind": f"{kinds[path]}List", "items": []} for path in command
     ]

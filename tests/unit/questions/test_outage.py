@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.kube.model.affinity import Toleration
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import NodeCondition
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.questions.maintenance.outage import Lost, outage
 from kwhatif.questions.session.session import Session

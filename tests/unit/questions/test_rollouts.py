@@ -14,9 +14,9 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.kube.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import PodCondition, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook

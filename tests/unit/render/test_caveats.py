@@ -139,8 +139,8 @@ from kwhatif.kube.model.caveat.workloads import (
     Unmodelled,
     WorkloadNotInDump,
 )
-from kwhatif.render import qualifiers
-from kwhatif.render.caveats import sentence, sentences
+from kwhatif.render.caveats import sentence, sentences, wording
+from kwhatif.render.certainty import qualifier
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.decision import FindingRow, PolicyRow
@@ -751,17 +751,20 @@ def test_a_report_has_its_caveats_in_words_wherever_they_stand() -> None:
 
 @pytest.mark.parametrize("caveat", SENTENCES, ids=lambda caveat: caveat.code)
 def test_a_first_line_has_words_for_every_caveat(caveat: Caveat) -> None:
-    assert caveat.level != "warn" or qualifiers.qualifier(Report(command="drain", caveat_details=(caveat,)))
-    assert qualifiers._words(caveat)
+    assert caveat.level != "warn" or qualifier(Report(command="drain", caveat_details=(caveat,)))
+    assert wording(caveat)[0]
 
 
-def test_a_first_line_has_words_for_whatever_a_story_leaves_out() -> None:
-    assert set(qualifiers._LEFT_OUT) == set(get_args(Unmodelled))
+@pytest.mark.parametrize("what", get_args(Unmodelled))
+def test_there_are_words_for_whatever_a_story_leaves_out(what: Unmodelled) -> None:
+    short, full = wording(LeftOutOfStory(what=what, objects=("Pod a/x",)))
+    assert short
+    assert full.startswith("Pod a/x: ")
 
 
 def test_a_first_line_has_words_for_one_caveat_at_most() -> None:
     caveats = (NoNodes(), NoPods(), NoBudgets())
-    said = qualifiers.qualifier(Report(command="drain", caveat_details=caveats))
+    said = qualifier(Report(command="drain", caveat_details=caveats))
     assert said.count(";") == 1
     assert said.endswith("; 1 more caveat")  # what is absent is one
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.scenarios import scenarios
+from kwhatif.render.maintenance import scenarios
 from kwhatif.render.terminal import draw
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, VerdictRow

@@ -18,9 +18,7 @@ from kwhatif.api.html import picture
 from kwhatif.render.answer import answer, suited
 from kwhatif.render.blocks import Verdict
 from kwhatif.render.detail import Detail
-from kwhatif.render.html.chart import chart_of
-from kwhatif.render.html.data import script_data
-from kwhatif.render.html.looks import LOOKS
+from kwhatif.render.html.data import LOOKS, chart_of, script_data
 from kwhatif.render.html.map import map_of
 from kwhatif.render.html.views import views
 from kwhatif.report import Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.render.nodes import rejected_groups
+from kwhatif.render.evidence import rejected_groups
 from kwhatif.report.decision import ObjectionRow, RejectedRow
 from kwhatif.scheduler.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from kwhatif.render.detail import Detail
 from kwhatif.render.story import first_line
+from kwhatif.render.story_rows import timeline, tree
 from kwhatif.render.terminal import draw
-from kwhatif.render.timeline import timeline, tree
 from kwhatif.report.story import (
     CommandRow,
     FailedRow,

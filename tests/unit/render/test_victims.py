@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.render.preemption import victim_groups
+from kwhatif.render.evidence import victim_groups
 from kwhatif.report.decision import BudgetRow, CandidateRow, VictimRow
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Update, Write
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.batch.result import ScheduleResult
@@ -254,7 +254,7 @@ def test_an_error_that_stays_is_not_tried_for_ever() -> None:
     assert made.clock.now < 100
     assert not made.is_over_horizon
     tried: list[ScheduleResult] = []
-    made.scheduler.watcher = tried.append
+    made.scheduler.attempt_watchers.append(tried.append)
     made.wait(10**6)
     assert len(tried) < 5
     made.perform(lambda api_server: api_server.put(slice_("a", device("gpu-1"), name="two", count=2), None))

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.kube.matching.requests import pod_requests
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
 from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
+from kwhatif.kube.model.pod_spec import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
 from kwhatif.simulation import resizing
 from kwhatif.simulation.resizing import Verdict, allocated, decide, in_order, is_under_way, resized, restarts
 from kwhatif.state.state import State

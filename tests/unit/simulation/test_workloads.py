@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, Remove, Update
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.kube.model.workload import Deployment, Job, JobSpec, ReplicaSet
 from tests.builders import node

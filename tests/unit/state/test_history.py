@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.pod import Pod
-from kwhatif.state import history
+from kwhatif.state import change
 from kwhatif.state.change import Bind, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from tests.builders import node, pod, snapshot
@@ -60,7 +60,7 @@ def test_a_pod_that_is_replaced_on_its_node_has_left_it_and_come() -> None:
 
 
 def test_of_a_long_history_only_the_last_steps_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_KEPT", 2)
+    monkeypatch.setattr(change, "_KEPT", 2)
     state = snapshot(node("n1"))
     generations = []
     for name in "abcde":
@@ -82,8 +82,8 @@ def test_nodes_are_in_another_order_if_any_step_has_changed_it(step: int) -> Non
     first = state.generation
     changes = [Upsert(pod("a").build()), Upsert(pod("b").build())]
     changes.insert(step, Upsert(node("n2").build()))
-    for change in changes:
-        state.apply(change)
+    for each in changes:
+        state.apply(each)
     since = state.since(first)
     assert since is not None
     assert since.reordered

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.ports import HostPort
+from kwhatif.kube.matching.nodes import HostPort
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import affinity_term, node, on_name, pod

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 from tests.builders import node, snapshot
 
 NAMES = "abcdefghij"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.affinity import AffinityTerms
 from kwhatif.kube.matching.labels import compile_selector
+from kwhatif.kube.matching.pods import AffinityTerms
 from kwhatif.kube.model.pod import Pod
 from kwhatif.state.change import Bind, Delete, Evict
 from kwhatif.state.state import State

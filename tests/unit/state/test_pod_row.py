@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.state.rows import PodRow
+from kwhatif.state.state import PodRow
 from tests.builders import pod
 
 GPU = "example.com/gpu"

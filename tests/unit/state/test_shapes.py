@@ -7,7 +7,7 @@ import pytest
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.state.change import Delete, Upsert
-from kwhatif.state.shapes import Shapes, near_unique_keys, nodes_by_label
+from kwhatif.state.node_info import Shapes, near_unique_keys, nodes_by_label
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, node
 

@@ -14,8 +14,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
-from kwhatif.state.history import Touched
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Touched, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import ZONE, affinity_term, budget, node, pod, selector, snapshot

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.kube.model.affinity import Toleration
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, Toleration
 from kwhatif.kube.model.storage import (
     ClaimTemplate,
     EphemeralVolumeSource,

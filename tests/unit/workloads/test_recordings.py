@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import PodSecurityContext
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.node import Node, NodeSpec
 from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import PodSecurityContext
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.workloads.expand import expand
 

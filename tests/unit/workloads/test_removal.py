@@ -6,9 +6,9 @@ from itertools import permutations
 
 import pytest
 
-from kwhatif.kube.model.container import Container
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import ContainerStatus, Pod, PodAnnotations, PodCondition, PodMeta, PodSpec, PodStatus
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.workloads.removal import active, removed_first, removed_first_of_job
 
 NOW = parse_time("2026-03-02T00:00:00Z")

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from kwhatif.admission.plugins import add_default_tolerations
 from kwhatif.kube.model.caveat.workloads import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.kube.model.storage import ClaimTemplate, PersistentVolumeClaim
 from kwhatif.kube.model.workload import (

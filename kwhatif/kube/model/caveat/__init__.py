@@ -1,8 +1,8 @@
-"""Caveats: what an answer leaves out, as typed data, each with a code; `render/caveats` has their sentences.
+"""Caveats: what an answer leaves out, as typed data, each with a code; `render/caveats` has their words.
 
 A caveat with `missing` set means that information is missing, or that something was not judged: `--strict` fails on
 it. A code never changes, because policies and scripts refer to it. Add a new caveat to the module of its subject and to
-the union there: type checking then demands a sentence in the module of that name in `render/caveats`.
+the union there: type checking then demands its words in `render/caveats`.
 """
 
 from __future__ import annotations

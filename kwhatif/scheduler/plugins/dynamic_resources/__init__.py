@@ -8,9 +8,9 @@ from typing import ClassVar
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.duration import parse_duration
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.kube.model.resource import AllocationResult, DeviceClass, DeviceRequest, ResourceClaim
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.events import ActionType, EventResource

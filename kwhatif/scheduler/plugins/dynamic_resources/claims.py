@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwhatif.dra.requests import ClaimToAllocate, compile_claim
-from kwhatif.dra.rules import RulesOf, base_rules
+from kwhatif.dra.devices import IMPLICIT_PREFIX, classes_under, device_classes_by_resource
+from kwhatif.dra.requests import ClaimToAllocate, RulesOf, base_rules, compile_claim
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.device_classes import IMPLICIT_PREFIX, classes_under, device_classes_by_resource
 from kwhatif.kube.matching.requests import is_extended_resource, pod_requests, to_resources
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, is_sidecar
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.pod import PodResourceClaim, PodSpec
+from kwhatif.kube.model.pod_spec import Container, is_sidecar
 from kwhatif.kube.model.quantity import NANO, fits, parse_quantity
 from kwhatif.kube.model.resource import (
     EXACT_COUNT,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, compile_claim
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.node_affinity import any_matches, compile_terms
+from kwhatif.kube.matching.nodes import any_matches, compile_terms
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.resource import (

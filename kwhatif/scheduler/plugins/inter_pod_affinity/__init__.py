@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from kwhatif.kube.matching.affinity import AffinityTerm, AffinityTerms, affinity_terms
 from kwhatif.kube.matching.labels import Labels
+from kwhatif.kube.matching.pods import AffinityTerm, AffinityTerms, affinity_terms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node

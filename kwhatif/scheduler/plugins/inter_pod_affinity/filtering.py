@@ -15,9 +15,8 @@ from kwhatif.scheduler.framework.incremental import Incremental, Selective, Spar
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.scheduler.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming, add_by_domain
-from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo, nodes_by_label
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
 AFFINITY = "node(s) didn't match pod affinity rules"

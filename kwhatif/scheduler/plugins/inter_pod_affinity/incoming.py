@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import NamedTuple
 
-from kwhatif.kube.matching.affinity import AffinityTerm, AffinityTerms
 from kwhatif.kube.matching.labels import Labels
+from kwhatif.kube.matching.pods import AffinityTerm, AffinityTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
 
-from kwhatif.kube.matching.affinity import AffinityTerms, WeightedTerms
+from kwhatif.kube.matching.pods import AffinityTerms, WeightedTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.by_shape import ByShapeBut
@@ -15,9 +15,8 @@ from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRan
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.scheduler.framework.status import SkipUntil, Status
 from kwhatif.scheduler.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, add_by_domain
-from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo, NodesByLabel, nodes_by_label
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.shapes import NodesByLabel, nodes_by_label
 from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.

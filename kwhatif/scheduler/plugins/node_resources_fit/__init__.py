@@ -10,8 +10,8 @@ from collections.abc import Container, Sequence
 from functools import partial
 from typing import ClassVar
 
+from kwhatif.dra.devices import IMPLICIT_PREFIX, ClassesOf, classes_under
 from kwhatif.kube.gates import BASE_GATES, Gates
-from kwhatif.kube.matching.device_classes import IMPLICIT_PREFIX, ClassesOf, classes_under
 from kwhatif.kube.matching.requests import (
     MISSING_REQUESTS,
     PODS,

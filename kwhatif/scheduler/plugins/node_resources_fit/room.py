@@ -20,7 +20,7 @@ from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import PodRow
+from kwhatif.state.state import PodRow
 
 
 class Room(Relaxing, Reprieving, NodeFilter):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.kube.matching.labels import SelectorError
-from kwhatif.kube.model.affinity import TopologySpreadConstraint
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import TopologySpreadConstraint
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.hints import (
     QUEUE,

@@ -8,13 +8,12 @@ from copy import copy
 import msgspec
 
 from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.kube.matching.node_affinity import RequiredNodeAffinity, named_nodes
-from kwhatif.kube.matching.tolerations import first_untolerated
-from kwhatif.kube.model.affinity import TopologySpreadConstraint
+from kwhatif.kube.matching.nodes import RequiredNodeAffinity, first_untolerated, named_nodes
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import HOSTNAME, ZONE
 from kwhatif.kube.model.pod import Pod, PodSpec, node_affinity_of
+from kwhatif.kube.model.pod_spec import TopologySpreadConstraint
 from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex

@@ -19,11 +19,9 @@ from kwhatif.scheduler.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
     has_all,
 )
-from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo, nodes_by_label
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.shapes import nodes_by_label
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, State
 
 
 class Census:

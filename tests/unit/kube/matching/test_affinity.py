@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.affinity import NO_TERMS, affinity_terms
 from kwhatif.kube.matching.labels import selector_text
+from kwhatif.kube.matching.pods import NO_TERMS, affinity_terms
 from kwhatif.kube.model.meta import LabelSelector
 from tests.builders import ZONE, affinity_term, pod, requirement, selector
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.device_classes import device_classes_by_resource
+from kwhatif.dra.devices import device_classes_by_resource
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.resource import DeviceClass, DeviceClassSpec
 from tests.builders import cluster

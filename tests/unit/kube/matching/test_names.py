@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.names import is_like
+from kwhatif.kube.matching.field_errors import is_like
 
 
 @pytest.mark.parametrize(

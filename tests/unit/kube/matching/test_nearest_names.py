@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.matching.names import nearest
+from kwhatif.kube.matching.field_errors import nearest
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.matching.labels import describe
-from kwhatif.kube.matching.node_affinity import (
+from kwhatif.kube.matching.nodes import (
     Mismatch,
     PreferredTerms,
     RequiredNodeAffinity,
@@ -17,8 +17,8 @@ from kwhatif.kube.matching.node_affinity import (
     TermError,
     compile_terms,
 )
-from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.kube.model.meta import Requirement
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PreferredSchedulingTerm
 from tests.builders import PodBuilder, on_name, pod, requirement, term
 
 

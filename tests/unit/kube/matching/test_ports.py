@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.matching.ports import HostPort, conflicts, host_ports
-from kwhatif.kube.model.container import ContainerPort
+from kwhatif.kube.matching.nodes import HostPort, conflicts, host_ports
+from kwhatif.kube.model.pod_spec import ContainerPort
 from tests.builders import PodBuilder, pod
 
 ANY = "0.0.0.0"

@@ -22,8 +22,8 @@ from kwhatif.kube.matching.requests import (
     to_resources,
     units,
 )
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from tests.builders import PodBuilder, pod
 
 NANO = 10**9

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.labels import SelectorError
-from kwhatif.kube.matching.selector_text import parse_selector
+from kwhatif.kube.matching.labels import SelectorError, parse_selector
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.matching.tolerations import UNSCHEDULABLE_TAINT, first_untolerated, tolerated, tolerates
-from kwhatif.kube.model.affinity import Toleration
+from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT, first_untolerated, tolerated, tolerates
 from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import Toleration
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 

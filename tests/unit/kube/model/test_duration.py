@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.duration import go_duration, parse_duration
+from kwhatif.kube.model.quantity import go_duration, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.originals import Originals
+from kwhatif.kube.model.saved import Originals
 
 POD = {"kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}, "x": 1}
 NODE = {"kind": "Node", "metadata": {"name": "n"}, "x": 2}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.kube.model.pod import PodResourceClaim
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.resource import (
     DeviceClaim,
     DeviceClass,

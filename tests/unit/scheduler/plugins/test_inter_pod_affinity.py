@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.affinity import PodAffinityTerm
 from kwhatif.kube.model.meta import LabelSelector
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
@@ -15,9 +15,8 @@ from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, error, unr
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import AffinityFilter
 from kwhatif.scheduler.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
-from kwhatif.state.rows import NodeRow
-from kwhatif.state.shapes import NodesByLabel
-from kwhatif.state.state import State
+from kwhatif.state.node_info import NodesByLabel
+from kwhatif.state.state import NodeRow, State
 from tests.builders import (
     HOSTNAME,
     ZONE,

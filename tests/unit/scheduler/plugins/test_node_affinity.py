@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kwhatif.kube.matching.node_affinity import TermError, named_nodes
-from kwhatif.kube.model.affinity import NodeSelectorTerm
+from kwhatif.kube.matching.nodes import TermError, named_nodes
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.scheduler.framework.evidence import UnmatchedSelector
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.kube.model.container import RestartPolicyRule
+from kwhatif.kube.model.pod_spec import RestartPolicyRule
 from kwhatif.scheduler.framework.evidence import MissingFeature
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.pod import ContainerStatus
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.scheduler.framework.plugin import NodeScorer
 from kwhatif.scheduler.framework.scoring_strategy import ResourceSpec
 from kwhatif.scheduler.framework.status import SKIP

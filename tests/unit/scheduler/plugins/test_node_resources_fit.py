@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.kube.model.container import ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.resource import (
     AllocationResult,
     Device,
@@ -36,8 +36,7 @@ from kwhatif.scheduler.framework.scoring_strategy import (
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.rows import PodRow
-from kwhatif.state.state import State
+from kwhatif.state.state import PodRow, State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.examples import examples
 

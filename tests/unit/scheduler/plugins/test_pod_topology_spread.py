@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.kube.model.affinity import NodeSelectorTerm, TopologySpreadConstraint
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm, TopologySpreadConstraint
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.framework.evidence import MissingTopologyLabel, SpreadSkew
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kwhatif.kube.model.affinity import NodeSelectorTerm
 from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.storage import (
     AWSElasticBlockStore,
     AzureFile,

@@ -12,14 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.admission.defaults import complete_pod_level, without_disabled
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.admission.pod_defaults import complete_pod_level, without_disabled
 from kwhatif.errors import InputError
 from kwhatif.kube.gates import default_gates, known_gates
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.container import Container, ResourceRequirements
 from kwhatif.kube.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodSchedulingGate
+from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.kube.model.quantity import QuantityText
 from kwhatif.kube.model.resource import ResourceSlice

@@ -15,9 +15,9 @@ from kwhatif.admission.new_pod import stored_pod
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.originals import Originals, SessionOriginals
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.extenders.objects import WholeObjects
 from kwhatif.sources.manifests.read import read_manifest_set

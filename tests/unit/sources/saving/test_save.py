@@ -14,9 +14,9 @@ import yaml
 import zstandard
 
 import kwhatif
-from kwhatif.kube.model.admission_hooks import ValidatingWebhookConfiguration
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
+from kwhatif.kube.model.policy import ValidatingWebhookConfiguration
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.sources.saving import formats
 from tests import dumps

@@ -1,13 +1,15 @@
-"""`kubernetes.net.ip` and `kubernetes.net.cidr` (`k8s.io/apiserver/pkg/cel/library/ip.go`, `cidr.go`)."""
+"""Addresses, networks and URLs (`ip.go`, `cidr.go` and `urls.go` in `k8s.io/apiserver/pkg/cel/library`)."""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_interface
+from typing import NamedTuple
+from urllib.parse import quote, unquote, unquote_plus
 
-from kwhatif.cel.library.function import Function, accepts
-from kwhatif.cel.values import Address
+from kwhatif.cel.values import Address, Function, accepts
 from kwhatif.kube.model.quantity import fits
 
 _FIELD = re.compile(r"[0-9a-fA-F]*")
@@ -17,10 +19,10 @@ _BITS = re.compile(r"0|[1-9][0-9]{0,18}")
 
 class _Refusal(Exception):
     def __init__(self, text: str, at: str = "") -> None:
-        super().__init__(f"{text} (at {quote(at)})" if at else text)
+        super().__init__(f"{text} (at {quoted(at)})" if at else text)
 
 
-def quote(text: str) -> str:
+def quoted(text: str) -> str:
     """The text as Go quotes it."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -31,7 +33,7 @@ def address_refusal(text: str) -> str:
     try:
         _CHECKS.get(first, _check_nothing)(text)
     except _Refusal as refusal:
-        return f"ParseAddr({quote(text)}): {refusal}"
+        return f"ParseAddr({quoted(text)}): {refusal}"
     return ""
 
 
@@ -45,10 +47,10 @@ def prefix_refusal(text: str) -> str:
     elif "%" in address:
         problem = "IPv6 zones cannot be present in a prefix"
     elif not _BITS.fullmatch(bits) or not fits(int(bits)):
-        problem = f"bad bits after slash: {quote(bits)}"
+        problem = f"bad bits after slash: {quoted(bits)}"
     elif int(bits) > (128 if ":" in address else 32):
         problem = "prefix length out of range"
-    return f"netip.ParsePrefix({quote(text)}): {problem}" if problem else ""
+    return f"netip.ParsePrefix({quoted(text)}): {problem}" if problem else ""
 
 
 def _check_ipv4(text: str) -> None:
@@ -140,7 +142,7 @@ _CHECKS = {".": _check_ipv4, ":": _check_ipv6, "%": _check_zone}
 def parse_ip(text: str) -> Address:
     """`ip(text)`."""
     if refusal := address_refusal(text):
-        raise ValueError(f"IP Address {quote(text)} parse error during conversion from string: {refusal}")
+        raise ValueError(f"IP Address {quoted(text)} parse error during conversion from string: {refusal}")
     address = ip_address(text)
     if isinstance(address, IPv6Address) and address.scope_id:
         raise ValueError(f'IP address "{text}" with zone value is not allowed')
@@ -193,7 +195,7 @@ def is_global_unicast(address: Address) -> bool:
 
 
 _IP, _CIDR = "net.IP", "net.CIDR"
-FUNCTIONS = (
+_NET_FUNCTIONS = (
     Function("ip", ("string",), _IP, parse_ip),
     Function("isIP", ("string",), "bool", accepts(parse_ip)),
     Function("ip.isCanonical", ("string",), "bool", is_canonical),
@@ -214,4 +216,136 @@ FUNCTIONS = (
     Function("containsIP", (_CIDR, _IP), "bool", contains_ip, member=True),
     Function("containsCIDR", (_CIDR, "string"), "bool", lambda a, b: contains_cidr(a, parse_cidr(b)), member=True),
     Function("containsCIDR", (_CIDR, _CIDR), "bool", contains_cidr, member=True),
+)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SCHEME = re.compile(r"[A-Za-z][-+.0-9A-Za-z]*:")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})(?P<rest>.{0,2})", re.DOTALL)
+_USERINFO = re.compile(r"[-0-9A-Za-z._:~!$&'()*+,;=%@]*")
+_BAD_HOST = re.compile(r"""[^-_.~!$&'()*+,;=:\[\]<>"%0-9A-Za-z\u0080-\U0010ffff]""")
+_PORT = re.compile(r"(:[0-9]*)?")
+_ENCODED_PATH = re.compile(r"[-_.~!$&'()*+,;=:@/\[\]%0-9A-Za-z]*")
+
+
+class Url(NamedTuple):
+    """The parts of a URL that expressions can read."""
+
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+@lru_cache(maxsize=1024)
+def read_url(text: str) -> Url:
+    """The parts of an absolute URI or absolute path.
+
+    Raises:
+        ValueError: `text` is neither; with Go's message.
+    """
+    if _CONTROL.search(text):
+        raise _failure(text, "net/url: invalid control character in URL")
+    _read_url(text, text, is_request=True)
+    # QUIRK: as upstream, the fragment is part of the path in the check, but not in the result.
+    return _read_url(text, text.partition("#")[0], is_request=False)
+
+
+def _failure(text: str, reason: str) -> ValueError:
+    return ValueError(f'parse "{text}": {reason}')
+
+
+def _read_url(text: str, rest: str, *, is_request: bool) -> Url:
+    if not rest and is_request:
+        raise _failure(text, "empty url")
+    if rest.startswith(":"):
+        raise _failure(text, "missing protocol scheme")
+    scheme = ""
+    if found := _SCHEME.match(rest):
+        scheme, rest = found.group()[:-1].lower(), rest[found.end() :]
+    rest, _, query = rest.partition("?")
+    if not rest.startswith("/") and rest != "*":
+        if scheme:
+            return Url(scheme, "", "", query)  # opaque, such as mailto:
+        if is_request:
+            raise _failure(text, "invalid URI for request")
+    host = ""
+    if rest.startswith("//") and (scheme or (not is_request and not rest.startswith("///"))):
+        authority, slash, path = rest[2:].partition("/")
+        host, rest = _read_authority(text, authority), slash + path
+    _check_escapes(text, rest)
+    return Url(scheme, host, rest, query)
+
+
+def _check_escapes(text: str, part: str) -> None:
+    if bad := _BAD_ESCAPE.search(part):
+        raise _failure(text, f'invalid URL escape "%{bad["rest"]}"')
+
+
+def _read_authority(text: str, authority: str) -> str:
+    userinfo, _, host = authority.rpartition("@")
+    if not _USERINFO.fullmatch(userinfo):
+        raise _failure(text, "net/url: invalid userinfo")
+    _check_escapes(text, authority)
+    address, bracket, after = host.rpartition("]")
+    if host.startswith("[") and not bracket:
+        raise _failure(text, "missing ']' in host")
+    colon = after.rfind(":")
+    port = after if bracket else after[colon:] if colon >= 0 else ""
+    if not _PORT.fullmatch(port):
+        raise _failure(text, f'invalid port "{port}" after host')
+    if bad := _BAD_HOST.search(address or after):
+        raise _failure(text, f'invalid character "{bad.group()}" in host name')
+    return unquote(host)
+
+
+def parse_url(text: str) -> str:
+    """`url(text)`; the value of a URL is its text, and its parts are cached."""
+    try:
+        read_url(text)
+    except ValueError as error:
+        raise ValueError(f"URL parse error during conversion from string: {error}") from None
+    return text
+
+
+def hostname(text: str) -> str:
+    """`url.getHostname()`."""
+    host = read_url(text).host
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def port(text: str) -> str:
+    """`url.getPort()`."""
+    return read_url(text).host.rpartition("]")[2].partition(":")[2]
+
+
+def escaped_path(text: str) -> str:
+    """`url.getEscapedPath()`."""
+    path = read_url(text).path
+    return path if _ENCODED_PATH.fullmatch(path) else quote(unquote(path), safe="/$&+,:;=@")
+
+
+def query(text: str) -> dict[str, list[str]]:
+    """`url.getQuery()`."""
+    found: dict[str, list[str]] = {}
+    for part in read_url(text).query.split("&"):
+        key, _, value = part.partition("=")
+        if part and ";" not in part and not _BAD_ESCAPE.search(part):
+            found.setdefault(unquote_plus(key), []).append(unquote_plus(value))
+    return found
+
+
+_URL = "kubernetes.URL"
+FUNCTIONS = (
+    *_NET_FUNCTIONS,
+    Function("url", ("string",), _URL, parse_url),
+    Function("isURL", ("string",), "bool", accepts(read_url)),
+    Function("getScheme", (_URL,), "string", lambda text: read_url(text).scheme, member=True),
+    Function("getHost", (_URL,), "string", lambda text: read_url(text).host, member=True),
+    Function("getHostname", (_URL,), "string", hostname, member=True),
+    Function("getPort", (_URL,), "string", port, member=True),
+    Function("getEscapedPath", (_URL,), "string", escaped_path, member=True),
+    Function("getQuery", (_URL,), "dyn", query, member=True),
 )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kwhatif.admission.outcome import Denied, forbidden
-from kwhatif.admission.pod_security import checks
+from kwhatif.admission import pod_security_checks as checks
+from kwhatif.admission.outcome import Denied, PodSecurityViolated, forbidden
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -152,7 +152,9 @@ def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
     if standard.level == "privileged" or fills_in_contexts(cluster):
         return None
     found = violations(pod, standard, cluster.minor)
-    return forbidden(pod, f'violates PodSecurity "{standard.text}": {found}') if found else None
+    if not found:
+        return None
+    return forbidden(pod, f'violates PodSecurity "{standard.text}": {found}', PodSecurityViolated(standard.text))
 
 
 def fills_in_contexts(cluster: Cluster) -> bool:

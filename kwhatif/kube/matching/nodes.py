@@ -1,15 +1,20 @@
-"""Node selectors and node affinity, compiled (`component-helpers/scheduling/corev1/nodeaffinity`)."""
+"""What a pod asks of a node: node selector and node affinity, tolerations, host ports.
+
+Follows `component-helpers/scheduling/corev1/nodeaffinity` and `staging/src/k8s.io/api/core/v1/toleration.go`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from kwhatif.kube.matching.labels import SelectorError, Test, compile_requirement, describe, quoted
-from kwhatif.kube.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.matching.field_errors import quoted
+from kwhatif.kube.matching.labels import SelectorError, Test, compile_requirement, describe, parse_int64
 from kwhatif.kube.model.meta import Requirement
-from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
+from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PreferredSchedulingTerm, Toleration, is_sidecar
 
 NAME_FIELD = "metadata.name"
 
@@ -243,3 +248,98 @@ class PreferredTerms:
         """The sum of the weights of all matching terms."""
         name, labels = node.name, node.labels
         return sum([weight for weight, term in self._terms if term.matches(name, labels)])
+
+
+NO_SCHEDULE = "NoSchedule"
+NO_EXECUTE = "NoExecute"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_DECIMAL = re.compile(r"-?[1-9][0-9]*|0")
+UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+
+
+def tolerates(toleration: Toleration, taint: Taint, *, compares: bool = False) -> bool:
+    """Whether the toleration tolerates the taint.
+
+    `Lt` and `Gt` do only for who `compares`: the gate TaintTolerationComparisonOperators is off in 1.36.
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case "Lt" | "Gt" if compares:
+            return _compares(toleration, taint)
+        case _:
+            return False
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    """Whether the taint's number is less, or greater, than the toleration's (`compareNumericValues`)."""
+    bound, number = _integer(toleration.value), _integer(taint.value)
+    if bound is None or number is None:
+        return False
+    return number < bound if toleration.operator == "Lt" else number > bound
+
+
+def _integer(text: str) -> int | None:
+    return parse_int64(text) if _DECIMAL.fullmatch(text) else None
+
+
+def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
+    """Whether any of the tolerations tolerates the taint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def first_untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
+    """The first taint that keeps pods away (NoSchedule, NoExecute) and is not tolerated."""
+    for taint in taints:
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations):
+            return taint
+    return None
+
+
+def no_execute_taints(node: Node) -> tuple[Taint, ...]:
+    """The taints of the node that evict pods."""
+    return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])
+
+
+ANY_IP = "0.0.0.0"  # noqa: S104 - the address means "all", nothing is bound here
+
+
+class HostPort(NamedTuple):
+    """A host port that a pod occupies."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """Host ports of containers and sidecars; plain init containers do not count.
+
+    With `hostNetwork`, a port without host port occupies its container port, as API defaulting sets it.
+    """
+    containers = spec.containers
+    if spec.init_containers:
+        containers += tuple(c for c in spec.init_containers if is_sidecar(c))
+    found = []
+    for container in containers:
+        for port in container.ports:
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            if number > 0:
+                found.append(HostPort(port.host_ip or ANY_IP, port.protocol or "TCP", number))
+    return tuple(found)
+
+
+def conflicts(wanted: HostPort, used: Iterable[HostPort]) -> bool:
+    """Whether the port is in use: same protocol and number, and overlapping addresses."""
+    return any(
+        other.port == wanted.port
+        and other.protocol == wanted.protocol
+        and (ANY_IP in (other.ip, wanted.ip) or other.ip == wanted.ip)
+        for other in used
+    )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from kwhatif.kube.matching.labels import quoted
-from kwhatif.kube.model.container import (
+from kwhatif.kube.matching.field_errors import quoted
+from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_spec import (
     Container,
     LifecycleHandler,
     PodSecurityContext,
@@ -16,7 +17,6 @@ from kwhatif.kube.model.container import (
     SecurityContext,
     SecurityProfile,
 )
-from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import Volume
 
 #: The parts of a message that say what has set a value: the pod, or containers.

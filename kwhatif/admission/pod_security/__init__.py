@@ -1,1 +1,0 @@
-"""Pod Security: the standards that namespaces enforce."""
