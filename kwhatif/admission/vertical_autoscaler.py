@@ -15,10 +15,10 @@ from kwhatif.admission.plugins import fill_in_limits, limit_ranges
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.policy import LimitRangeItem
+from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfiguration, Webhook
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity, value
 from kwhatif.kube.model.workload import POD_SOURCES
 
@@ -26,6 +26,9 @@ from kwhatif.kube.model.workload import POD_SOURCES
 SCALED = (CPU, MEMORY)
 #: The mode in which it only recommends, and the name of the policy for all other containers.
 OFF, _ANY = "Off", "*"
+#: What its admission controller registers itself as (`pkg/admission-controller/config.go`), and what it asks to see.
+WEBHOOK_CONFIGURATION, _WEBHOOK = "vpa-webhook-config", "vpa.k8s.io"
+_ITSELF = "verticalpodautoscalers"
 #: Controlled values: limits stay as they are.
 REQUESTS_ONLY = "RequestsOnly"
 
@@ -63,6 +66,32 @@ def custom_name(owner: str, cluster: Cluster) -> str:
     obj = next((cluster.get(type_, key) for type_ in POD_SOURCES if type_.__name__ == kind), None)
     of = None if obj is None else obj.metadata.stands_for
     return "" if of is None else f"{of.kind} {key.partition('/')[0]}/{of.name}"
+
+
+def is_registered(cluster: Cluster) -> bool:
+    """Whether the API server calls its webhook, as far as is known.
+
+    An input without any MutatingWebhookConfiguration does not show it. Where it has some, one must be the autoscaler's:
+    that which its admission controller makes, or, as charts name it otherwise, one with its webhook.
+    """
+    if lacks(MutatingWebhookConfiguration, cluster):
+        return True
+    return cluster.derived(_has_webhook, MutatingWebhookConfiguration)
+
+
+def _has_webhook(cluster: Cluster) -> bool:
+    every = cluster.all(MutatingWebhookConfiguration)
+    return WEBHOOK_CONFIGURATION in every or any(_is_own(hook) for each in every.values() for hook in each.webhooks)
+
+
+def _is_own(webhook: Webhook) -> bool:
+    return webhook.name == _WEBHOOK or any(_ITSELF in rule.resources for rule in webhook.rules)
+
+
+def is_ignored(owner: str, cluster: Cluster) -> bool:
+    """Whether the workload's new pods would get other requests, if only the webhook were registered."""
+    vpa = controlling(owner, cluster) if owner else None
+    return vpa is not None and vpa.status.recommendation is not None and not is_registered(cluster)
 
 
 def controlling(owner: str, cluster: Cluster) -> VerticalPodAutoscaler | None:
@@ -281,4 +310,4 @@ def recommend(pod: Pod, owner: str, cluster: Cluster) -> Pod:
 def recommended_for_new(pod: Pod, owner: str, cluster: Cluster) -> dict[str, ResourceRequirements]:
     """What the containers of a new pod get; the API server has already filled in the defaults of the namespace."""
     vpa = controlling(owner, cluster) if owner else None
-    return {} if vpa is None else recommended(fill_in_limits(pod, cluster), vpa, cluster)
+    return {} if vpa is None or not is_registered(cluster) else recommended(fill_in_limits(pod, cluster), vpa, cluster)

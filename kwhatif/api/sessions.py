@@ -327,8 +327,12 @@ def edited_by(
     files: Sequence[Source],
     namespace: str | None,
     option: str,
+    requests: Sequence[str] = (),
 ) -> Session:
-    """The session after these edits, as `edited` returns it; `option` is what an edit is called in errors."""
+    """The session after these edits, as `edited` returns it.
+
+    `option` is the flag of the edits, for errors; `requests` are the values of the flag `--requests`.
+    """
     require_session(session, "edited")
     require_edits(edits, option)
     from kwhatif.questions.manifests.edited import edit_session
@@ -337,7 +341,7 @@ def edited_by(
     where, stdin = namespace or session.namespace, standard_input()
     minor = session.cluster.minor
     first = read_edit_files(named_inputs(files, "edits"), namespace=where, stdin=stdin, minor=minor)
-    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
+    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option, requests=requests)
     with rare_garbage_collection():
         return edit_session(
             session.with_owners(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -141,14 +140,12 @@ class SchedulerSource:
                 "it needs the configuration that names the extenders: give --scheduler-config",
                 param_hint="--call-extenders",
             )
-        if self.compare and not (self.changes or self.edits):
+        if self.compare and not self._has_edits:
             raise typer.BadParameter("it needs edits: give --if, --edits or --requests", param_hint="--compare")
 
     @property
-    def changes(self) -> list[str]:
-        """The edits as text: those of `--if`, then that of `--requests`."""
-        sources = " ".join(map(shlex.quote, self.requests or ()))
-        return [*(self.if_ or ()), *([f"requests from {sources}"] if sources else [])]
+    def _has_edits(self) -> bool:
+        return bool(self.if_ or self.edits or self.requests)
 
     @property
     def strict(self) -> bool:
@@ -189,11 +186,12 @@ class SchedulerSource:
         Raises:
             InputError: an edit is wrong.
         """
-        if not (self.changes or self.edits):
+        if not self._has_edits:
             return session
         from kwhatif.api.sessions import edited_by
 
-        return edited_by(session, self.changes, files=self.edits or (), namespace=namespace, option="--if")
+        files, requests = self.edits or (), self.requests or ()
+        return edited_by(session, self.if_ or (), files=files, namespace=namespace, option="--if", requests=requests)
 
     def ask(
         self,

@@ -24,11 +24,11 @@ from kwhatif.descheduler.arguments import (
     RemovePodsViolatingTopologySpreadConstraintArgs,
     quoted,
 )
-from kwhatif.descheduler.decode import NamedArgs, PolicyReader, meant, refusal
+from kwhatif.descheduler.decode import NamedArgs, PolicyReader, refusal
 from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
 from kwhatif.errors import InputError
-from kwhatif.kube.matching.field_errors import nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.matching.labels import SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
@@ -182,8 +182,7 @@ def strategy_policy(strategy: str) -> RunnablePolicy:
     """
     args = STRATEGIES.get(strategy)
     if args is None:
-        near = nearest(strategy, STRATEGIES)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
+        hint = did_you_mean(nearest(strategy, STRATEGIES), f"choose from {', '.join(STRATEGIES)}")
         raise ValueError(f"there is no strategy {strategy!r}: {hint}")
     evictor = DefaultEvictorArgs(priority_threshold=PriorityThreshold(value=SYSTEM_CRITICAL_PRIORITY))
     profile = RunnableProfile(
@@ -239,7 +238,7 @@ def _plugins_near(config: written.DeschedulerPolicy) -> str:
     """A hint for names of plugins that do not exist."""
     names = dict.fromkeys(plugin.name for profile in config.profiles for plugin in profile.plugin_config)
     near = [found[0] for name in names if name not in ARGUMENTS and (found := nearest(name, ARGUMENTS))]
-    return meant(" and ".join(near))
+    return did_you_mean([" and ".join(near)] if near else [])
 
 
 def _metrics_errors(config: written.DeschedulerPolicy) -> Iterator[str]:

@@ -17,7 +17,7 @@ from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import ARGUMENTS, INTEGERS, Args, quoted
 from kwhatif.descheduler.policy import API_VERSION, KIND
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.meta import LabelSelector, Requirement
@@ -141,7 +141,7 @@ class _Reader:
         for name in value:
             here = place.field(go.rpartition(".")[2], name)
             if name not in fields:
-                self.unknown[here.path] = next(iter(nearest(name, fields)), "")
+                self.unknown[here.path] = did_you_mean(nearest(name, fields)[:1])
             elif value[name] is not None:
                 made[name] = self.read(value[name], fields[name].type, here)
         return made
@@ -256,9 +256,9 @@ class PolicyReader:
             FieldIgnored(
                 where=f"{self._name}: {field}",
                 problem="the descheduler has no such field, and ignores it",
-                hint=meant(near),
+                hint=hint,
             )
-            for field, near in decoded.unknown.items()
+            for field, hint in decoded.unknown.items()
         ]
 
     def _version_and_kind(self, data: Mapping[str, Any], path: str = "") -> tuple[str, str]:
@@ -290,14 +290,9 @@ class PolicyReader:
             raise self._failed(decoded.error, f"{path}.args.{decoded.error_at}")
         if decoded.unknown:
             fields = ", ".join(f"unknown field {quoted(field)}" for field in decoded.unknown)
-            first, near = next(iter(decoded.unknown.items()))
-            raise self._failed(f"strict decoding error: {fields}", f"{path}.args.{first}", meant(near))
+            first, hint = next(iter(decoded.unknown.items()))
+            raise self._failed(f"strict decoding error: {fields}", f"{path}.args.{first}", hint)
         return config.name, decoded.value
-
-
-def meant(near: str) -> str:
-    """A hint with a similar field; "" without one."""
-    return f"did you mean {near}?" if near else ""
 
 
 def refusal(name: str, message: str, field: str = "", hint: str = "") -> InputError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,8 +18,10 @@ from kwhatif.admission.vertical_autoscaler import (
     OFF,
     REQUESTS_ONLY,
     SCALED,
+    WEBHOOK_CONFIGURATION,
     controlling,
     custom_name,
+    is_registered,
     recommended,
     strength,
     to_texts,
@@ -45,6 +48,7 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.policy import MutatingWebhookConfiguration
 from kwhatif.kube.model.quantity import NANO, ceil_to_milli, milli_value, parse_quantity, value
 from kwhatif.kube.model.workload import (
     CronJob,
@@ -91,7 +95,9 @@ def requests(edit: Requests, lookup: Lookup) -> Resolved:
             changed.append((pod, new))
     made = [vpa for owner, vpa in vpas.items() if not owner.startswith(_ALONE)]
     known = cluster.all(VerticalPodAutoscaler)
-    written = [vpa for vpa in made if known.get(key_of(vpa)) != vpa]
+    written: list[Any] = [vpa for vpa in made if known.get(key_of(vpa)) != vpa]
+    if not is_registered(cluster):  # it is asked what would be so if these autoscalers set requests
+        written.append(MutatingWebhookConfiguration(metadata=ObjectMeta(name=WEBHOOK_CONFIGURATION)))
     source = _source(edit)
     return Resolved(
         tuple(map(Upsert, written)),

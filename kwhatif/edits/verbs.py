@@ -176,7 +176,10 @@ def _requests(text: str, words: list[Word], reader: Reader) -> Edit:
         resource, equals, file = source.partition("=")
         if resource not in ("cpu", "memory") or not equals:
             resource, file = "", source
-        if file not in (edits.FROM_VPA, edits.FROM_METRICS):
+        is_of_input = file in (edits.FROM_VPA, edits.FROM_METRICS)
+        if is_of_input and resource:
+            raise Wrong(f"{source}: {file} gives cpu and memory", f"write {file}")
+        if not is_of_input:
             found.append(reader.requests(file, resource))
     return edits.Requests(
         text=text,

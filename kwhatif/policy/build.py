@@ -11,11 +11,11 @@ from msgspec import inspect
 
 from kwhatif.cel import CelCompileError, CostBudget, Program, compile_expression
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.field_errors import Issue, hinted
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, rules
 from kwhatif.policy.rules import Find, Labels, Rule
-from kwhatif.policy.schema import KIND, Level, Policy, all_names, did_you_mean, unknown_rule
+from kwhatif.policy.schema import KIND, Level, Policy, all_names, unknown_rule
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.risks import AuditHarm
 from kwhatif.report.row import API_VERSION
@@ -60,7 +60,7 @@ def _unknown(path: tuple[str, ...]) -> str:
 
 
 def _no_such_field(above: str, field: str, known: tuple[str, ...] | list[str]) -> str:
-    return f"{above} has no field {field!r}{did_you_mean(field, known)}"
+    return hinted(f"{above} has no field {field!r}", field, known)
 
 
 def _type_at(path: tuple[str, ...]) -> inspect.Type | None:

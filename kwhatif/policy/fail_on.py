@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from kwhatif.kube.matching.field_errors import hinted
 from kwhatif.kube.model.caveat import CODES
-from kwhatif.policy.schema import CAVEATS, did_you_mean
+from kwhatif.policy.schema import CAVEATS
 from kwhatif.report import Report
 from kwhatif.report.deciders import Landing
 from kwhatif.report.decision import Decision, Outcome, WorkloadRow
@@ -167,7 +168,7 @@ def _condition(name: str, allowed: Collection[str]) -> str:
     choices = f"none, {', '.join(allowed)}, or the code of a caveat"
     if found in CONDITIONS:
         raise ValueError(f"this command never answers {name!r}: choose from {choices}")
-    raise ValueError(f"{name!r} is not one of {choices}{did_you_mean(name, [*allowed, *CODES])}")
+    raise ValueError(hinted(f"{name!r} is not one of {choices}", name, [*allowed, *CODES]))
 
 
 def fails(report: Report, names: tuple[str, ...]) -> bool:

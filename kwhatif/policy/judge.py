@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.field_errors import is_like
+from kwhatif.kube.matching.field_errors import hinted, is_like
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.policy.aftermath import Audited, Fragile, violation_of, violations_after, violations_of_audit
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.rules import Hit, Labels, Rule, Violation, doubts
-from kwhatif.policy.schema import CAVEATS, KINDS, ExceptionRule, all_names, did_you_mean, matches, unknown_rule
+from kwhatif.policy.schema import CAVEATS, KINDS, ExceptionRule, all_names, matches, unknown_rule
 from kwhatif.report.decision import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.story import Story
@@ -163,8 +163,7 @@ def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
         there = known.namespaces if kind == "namespace" else known.priority_classes
         for name in names:
             if there is not None and name not in there and not set(name) & set("*?["):
-                hint = did_you_mean(name, there)
-                named[rule, f"{rule} names {kind} {name}, which the cluster does not have{hint}"] = None
+                named[rule, hinted(f"{rule} names {kind} {name}, which the cluster does not have", name, there)] = None
     for _, message in named:
         yield FindingRow(
             rule="unknownName",

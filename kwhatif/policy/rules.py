@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, CostBudget, Program
-from kwhatif.kube.matching.field_errors import Issue, is_like
+from kwhatif.kube.matching.field_errors import Issue, hinted, is_like
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.model.caveat import CODES, Caveat
 from kwhatif.kube.model.caveat.reading import StaleSnapshot
@@ -23,7 +23,6 @@ from kwhatif.policy.schema import (
     Policy,
     Protection,
     VictimLimit,
-    did_you_mean,
 )
 from kwhatif.report.decision import Decision, JudgedWorkload, Outcome, VictimRow
 from kwhatif.words.amounts import some
@@ -307,7 +306,7 @@ def caveat_mistakes(policy: Policy) -> Iterator[Issue]:
     """Codes that do not exist, and an invalid age."""
     for pattern in policy.caveats:
         if not any(is_like(code, pattern) for code in CODES):
-            yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"
+            yield f"caveats.{pattern}", hinted(f"there is no caveat {pattern!r}", pattern, CODES)
     if policy.snapshot is None:
         return
     try:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.kube.matching.field_errors import is_like, nearest
+from kwhatif.kube.matching.field_errors import hinted, is_like
 from kwhatif.kube.model.caveat import CODES
 from kwhatif.kube.model.meta import FrozenMeta, LabelSelector
 from kwhatif.report.risks import ProbeName
@@ -224,10 +224,4 @@ def unknown_rule(pattern: str, names: Iterable[str]) -> str:
     known = list(names)
     if any(matches(pattern, name) for name in known):
         return ""
-    return f"there is no rule {pattern!r}{did_you_mean(pattern, [*known, *CODES])}"
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the most similar name; "" if there is none."""
-    found = nearest(name, known)
-    return f"; did you mean {found[0]}?" if found else ""
+    return hinted(f"there is no rule {pattern!r}", pattern, [*known, *CODES])

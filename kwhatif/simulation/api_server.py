@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
-from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
+from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod, workload_of
 from kwhatif.admission.outcome import Admitted, Denied, NotSimulated, already_exists
 from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_counted
+from kwhatif.admission.vertical_autoscaler import is_ignored
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks_node
@@ -63,6 +64,8 @@ class ApiServer(SimulatedView):
         self._replicas = ReplicaAdmission()
         #: What webhooks add to pods that were created, by workload.
         self.injections: dict[str, KnownInjection] = {}
+        #: Workloads whose new pods do not get what a VerticalPodAutoscaler recommends: its webhook is not registered.
+        self.unrecommended: dict[str, None] = {}
         self._made = 0
         self.limits = PodLimits(self._before, evicting)
         # The quota controller has counted before anything happens.
@@ -87,7 +90,7 @@ class ApiServer(SimulatedView):
         other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watchers = self.history.fork(), [], []
         other._quotas, other.limits = QuotaAdmission(), self.limits.fork()
-        other.injections = self.injections.copy()
+        other.injections, other.unrecommended = self.injections.copy(), self.unrecommended.copy()
         return other
 
     # --- writing -------------------------------------------------------------------------------------
@@ -196,9 +199,8 @@ class ApiServer(SimulatedView):
         cluster = self.state.cluster
         if isinstance(obj, Pod):
             admitted = self._charged(self._replicas.admit(obj, cluster))
-            known = None if self._replicas.is_repeated else injection_of(obj, cluster)
-            if known is not None:
-                self.injections[known.workload] = known
+            if not self._replicas.is_repeated:
+                self._note_webhooks(obj)
             self.decide(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
@@ -207,6 +209,13 @@ class ApiServer(SimulatedView):
         if isinstance(obj, GROUP_KINDS):
             return admit_grouping(obj, cluster)
         return with_times(default_object(obj), None, self.stamp(self.now))
+
+    def _note_webhooks(self, pod: Pod) -> None:
+        known, owner = injection_of(pod, self.state.cluster), workload_of(pod, self.state.cluster)
+        if known is not None:
+            self.injections[known.workload] = known
+        if is_ignored(owner, self.state.cluster):
+            self.unrecommended[owner] = None
 
     def _charged(self, admitted: Any) -> Any:
         """What was admitted, charged to the quotas; or `Denied`."""

@@ -11,11 +11,11 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import NAMES, build_flags, unmo
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType, build_instance_types
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.field_errors import hinted
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
-from kwhatif.policy.schema import did_you_mean
 from kwhatif.sources.decoding.config_file import read_config, read_data
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.text.origin import FieldPath, to_text
@@ -91,7 +91,7 @@ class _Reading:
         for name in data:
             if name not in names:
                 what = "flag of the Cluster Autoscaler" if prefix == "flags." else "field"
-                self._add(f"{prefix}{name}", f"is not a {what}{did_you_mean(name, names)}")
+                self._add(f"{prefix}{name}", hinted(f"is not a {what}", name, names))
 
     def _mapping(self, data: object, field: str) -> Mapping[str, Any]:
         if isinstance(data, Mapping):
@@ -252,7 +252,7 @@ class _Reading:
         names = [name.strip() for name in names]
         for place, name in enumerate(names):
             if name not in EXPANDERS:
-                self._add("expander", f"{name!r} is not one of {', '.join(EXPANDERS)}{did_you_mean(name, EXPANDERS)}")
+                self._add("expander", hinted(f"{name!r} is not one of {', '.join(EXPANDERS)}", name, EXPANDERS))
             elif name in names[:place]:
                 self._add("expander", f"{name} is there twice")
             elif "random" in names[:place]:

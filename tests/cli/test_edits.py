@@ -75,6 +75,23 @@ def test_manifests_of_edits_are_read_as_others_are(tmp_path: Path) -> None:
     assert 'unknown field "spec.containrs"' in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--requests metrics", "--requests metrics: the input has no PodMetrics"),
+        (
+            "--requests cpu=metrics --requests memory=vpa",
+            "--requests cpu=metrics --requests memory=vpa: cpu=metrics: metrics gives cpu and memory",
+        ),
+        ("--if 'requests from metrics'", "--if 'requests from metrics': the input has no PodMetrics"),
+    ],
+)
+def test_errors_name_the_flag_that_was_given(flags: str, said: str) -> None:
+    ran = run(f"kwhatif preempt --from {CLUSTER} {flags}")
+    assert (ran.code, ran.stdout) == (3, "")
+    assert ran.stderr.startswith(f"error: {said}")
+
+
 def test_names_are_in_the_namespace_that_is_named() -> None:
     ran = run(f"kwhatif schedule {SMALL} {FROM} -n shop --if 'scale deployment/web=7' -q -o json")
     assert json.loads(ran.stdout)["changes"][0]["touched"][0]["object"] == "Deployment shop/web"

@@ -44,6 +44,10 @@ class FakeAPI:
         self.always: dict[str, Behaviour] = {}
         self.token = TOKEN
         self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
+        #: By what its clients were known: the subject of a certificate, or an Authorization header.
+        self.credentials: set[str] = set()
+        #: The names by which they asked for it, in the TLS handshake.
+        self.server_names: set[str] = set()
         self.released = threading.Event()
         #: What happened to the objects of a path, for who watches: resourceVersion, type, object.
         self.journal: dict[str, list[tuple[int, str, Any]]] = {}
@@ -116,6 +120,7 @@ class FakeAPI:
         context.load_cert_chain(CERTS / "server.crt", CERTS / "server.key")
         context.load_verify_locations(CERTS / "ca.crt")
         context.verify_mode = ssl.CERT_OPTIONAL
+        context.sni_callback = lambda _socket, name, _context: self.server_names.add(name)
         server.context = context
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -195,10 +200,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _knows_client(self) -> bool:
         assert isinstance(self.connection, ssl.SSLSocket)
-        return (
-            bool(self.connection.getpeercert())
-            or self.headers.get("authorization", "").casefold() == f"bearer {self.server.api.token}".casefold()
-        )
+        header = self.headers.get("authorization", "")
+        certificate: Any = self.connection.getpeercert() or {}
+        subject = "/".join(f"{key}={value}" for ((key, value),) in certificate.get("subject", ()))
+        self.server.api.credentials |= {subject, header} - {""}
+        return bool(certificate) or header.casefold() == f"bearer {self.server.api.token}".casefold()
 
     def watch(self, path: str, query: dict[str, list[str]]) -> None:
         """What happens to the objects of a path, until the watches are cut."""

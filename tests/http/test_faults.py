@@ -22,6 +22,7 @@ import pytest
 from urllib3.exceptions import NewConnectionError, SSLError
 
 import kwhatif
+from kwhatif.sources.decoding.asked import ASKED
 from kwhatif.sources.decoding.kinds import ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
@@ -446,18 +447,29 @@ def test_a_password_in_the_servers_address_is_not_shown(kubeconfig: WriteKubecon
     assert "secret" not in str(failure.value)
 
 
-def test_a_failure_after_the_end_is_nobodys() -> None:
+def test_a_failure_after_the_end_is_not_reported() -> None:
     """Several lists fail at the same time: the first failure is reported, the others must not end in a traceback."""
+    asked: list[str] = []
 
     class Failing:
         def get(self, path: str, read: object) -> None:
+            asked.append(path)
             raise kwhatif.ClusterUnreadable("no answer in time")
 
+        def describe(self, path: str) -> str:
+            return path
+
     todo: Queue[Any] = Queue()
-    todo.put(RESOURCES[0])
+    todo.put(ASKED[0])
+    happened: Queue[Any] = Queue()
     stop = Event()
+    read._work(Failing(), todo, happened, stop)  # type: ignore[arg-type]
+    assert isinstance(happened.get_nowait(), kwhatif.ClusterUnreadable)
     stop.set()
-    read._work(Failing(), todo, Queue(), stop)  # type: ignore[arg-type]
+    todo.put(ASKED[0])
+    read._work(Failing(), todo, happened, stop)  # type: ignore[arg-type]
+    assert len(asked) == 2
+    assert happened.empty()
 
 
 def test_nothing_is_asked_after_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
@@ -510,7 +522,7 @@ class TestNoConnection:
             kwhatif.load_live(kubeconfig=path)
 
     def test_a_handshake_that_broke_is_tried_again(
-        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sends, real = count(), request.Client._send
 
@@ -521,8 +533,9 @@ class TestNoConnection:
 
         monkeypatch.setattr(request.Client, "_send", send)
         monkeypatch.setattr(request, "_FIRST_PAUSE", 0.01)
-        assert kwhatif.load_live(kubeconfig=kubeconfig()).state.nodes
-        assert next(sends) > 2
+        kwhatif.load_live(kubeconfig=kubeconfig())
+        # The first request twice: /version, then every list and its pages.
+        assert next(sends) == 1 + len(api.requests)
 
     def test_a_certificate_for_another_name(self, kubeconfig: WriteKubeconfig) -> None:
         path = kubeconfig(**{"tls-server-name": "kubernetes.default"})
@@ -531,12 +544,17 @@ class TestNoConnection:
         ):
             kwhatif.load_live(kubeconfig=path)
 
-    def test_tls_server_name(self, kubeconfig: WriteKubeconfig) -> None:
-        assert kwhatif.load_live(kubeconfig=kubeconfig(**{"tls-server-name": "localhost"})).state.nodes
+    def test_tls_server_name(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        kwhatif.load_live(kubeconfig=kubeconfig(**{"tls-server-name": "localhost"}))
+        assert api.server_names == {"localhost"}
 
-    def test_a_certificate_that_is_not_looked_at(self, kubeconfig: WriteKubeconfig) -> None:
-        path = kubeconfig(**{"certificate-authority": str(CERTS / "other-ca.crt"), "insecure-skip-tls-verify": True})
-        assert kwhatif.load_live(kubeconfig=path).state.nodes
+    def test_a_certificate_that_is_not_looked_at(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        trusted = {"certificate-authority": str(CERTS / "other-ca.crt")}
+        with pytest.raises(kwhatif.ClusterUnreadable, match="not trusted"):
+            kwhatif.load_live(kubeconfig=kubeconfig(**trusted))
+        assert not api.requests
+        kwhatif.load_live(kubeconfig=kubeconfig(**trusted, **{"insecure-skip-tls-verify": True}))
+        assert api.asked("/api/v1/nodes") == 1
 
     def test_a_server_without_tls(self, kubeconfig: WriteKubeconfig) -> None:
         from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -634,11 +652,12 @@ class TestProxies:
 
     @pytest.mark.parametrize("spared", ["127.0.0.1", "127.0.0.0/8", "x,127.0.0.1", "*"])
     def test_one_that_does_not_count_for_this_server(
-        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, spared: str
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, spared: str
     ) -> None:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
         monkeypatch.setenv("no_proxy", spared)
-        assert kwhatif.load_live(kubeconfig=kubeconfig()).state.nodes
+        kwhatif.load_live(kubeconfig=kubeconfig())
+        assert api.asked("/api/v1/nodes") == 1
 
 
 class TestCommandLine:

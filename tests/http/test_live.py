@@ -8,6 +8,7 @@ import stat
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -20,6 +21,9 @@ from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
 
 #: The demo's dump was taken then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
+#: What the server knows clients by.
+BEARER, CLIENT = f"Bearer {TOKEN}", "organizationName=system:masters/commonName=admin"
+NODES = sorted(item["metadata"]["name"] for item in recorded("nodes")["body"]["items"])
 PODS = sorted((ROOT / "fixtures" / "demo" / "pods").glob("*.yaml"))
 
 
@@ -90,17 +94,24 @@ def test_manifests_without_a_namespace_go_to_that_of_the_context(kubeconfig: Wri
     assert decisions == ["shop/p", "ml/p"]
 
 
+def read_by(api: FakeAPI, **options: Any) -> set[str]:
+    """By what the API server knew the client, at each request of reading all of the cluster."""
+    assert sorted(each.name for each in kwhatif.load_live(**options).state.nodes) == NODES
+    return api.credentials
+
+
 class TestCredentials:
-    def test_a_token(self, kubeconfig: WriteKubeconfig, token: dict[str, str]) -> None:
-        assert kwhatif.load_live(kubeconfig=kubeconfig(token)).state.nodes
+    @pytest.mark.parametrize("user", [{"token": TOKEN}, {"token": TOKEN, "username": "ann", "password": "x"}])
+    def test_a_token(self, api: FakeAPI, kubeconfig: WriteKubeconfig, user: dict[str, str]) -> None:
+        assert read_by(api, kubeconfig=kubeconfig(user)) == {BEARER}
 
-    def test_a_token_file(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
-        (tmp_path / "token").write_text(TOKEN)
-        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).state.nodes
+    @pytest.mark.parametrize("end", ["", "\n"])
+    def test_a_token_file(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path, end: str) -> None:
+        (tmp_path / "token").write_text(f"{TOKEN}{end}")
+        assert read_by(api, kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})) == {BEARER}
 
-    def test_a_token_file_may_end_with_a_line_break(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
-        (tmp_path / "token").write_text(f"{TOKEN}\n")
-        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).state.nodes
+    def test_a_certificate(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        assert read_by(api, kubeconfig=kubeconfig()) == {CLIENT}
 
     def test_a_token_file_that_is_not_there(self, kubeconfig: WriteKubeconfig) -> None:
         with pytest.raises(kwhatif.InputError, match="cannot be used: /no/such/token: No such file or directory"):
@@ -128,17 +139,17 @@ class TestCredentials:
         (sent,) = api.requests[0][2]["Impersonate-User"]
         assert sent.encode("latin-1").decode() == "Jörg €"
 
-    def test_an_exec_plugin(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
+    def test_an_exec_plugin(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         user = exec_plugin(tmp_path, {"status": {"token": TOKEN}})
-        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).state.nodes
+        assert read_by(api, kubeconfig=kubeconfig(user)) == {BEARER}
 
-    def test_an_exec_plugin_with_a_certificate(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
+    def test_an_exec_plugin_with_a_certificate(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         certificate = {
             "clientCertificateData": (CERTS / "client.crt").read_text(),
             "clientKeyData": (CERTS / "client.key").read_text(),
         }
         user = exec_plugin(tmp_path, {"status": certificate})
-        assert kwhatif.load_live(kubeconfig=kubeconfig(user)).state.nodes
+        assert read_by(api, kubeconfig=kubeconfig(user)) == {CLIENT}
 
     @pytest.mark.parametrize(
         ("plugin", "said"),
@@ -208,9 +219,9 @@ class TestKubeconfig:
         (tmp_path / "other").write_text(json.dumps(other))
         files = [kubeconfig(), str(tmp_path / "other"), str(tmp_path / "absent")]
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(files))
-        assert kwhatif.load_live().state.nodes
+        assert kwhatif.preempt(kwhatif.load_live()).snapshot.sources == ("context demo",)
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(files[::-1]))
-        assert kwhatif.load_live(context="demo").state.nodes
+        assert kwhatif.preempt(kwhatif.load_live(context="demo")).snapshot.sources == ("context demo",)
         with pytest.raises(
             kwhatif.ClusterUnreadable, match=r"https://127.0.0.1:1 \(context elsewhere\): no connection"
         ):
@@ -263,7 +274,7 @@ class TestKubeconfig:
         with pytest.raises(kwhatif.ClusterUnreadable, match="in this pod: .*does its service account mount a token"):
             kwhatif.load_live()
 
-    def test_a_pod_with_a_token(self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_pod_with_a_token(self, api: FakeAPI, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from kubernetes.config import incluster_config
 
         monkeypatch.setenv("HOME", str(tmp_path))
@@ -274,3 +285,4 @@ class TestKubeconfig:
         monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(CERTS / "ca.crt"))
         session = kwhatif.load_live()
         assert kwhatif.preempt(session).snapshot.sources == ("in-cluster",)
+        assert api.credentials == {BEARER.replace("B", "b")}

@@ -32,7 +32,8 @@ class TestOpenID:
 
     def test_a_token_that_is_good(self, api: FakeAPI, url: str, kubeconfig: WriteKubeconfig) -> None:
         api.token = self.NOW
-        assert kwhatif.load_live(kubeconfig=kubeconfig(self.user(url, self.NOW))).state.nodes
+        kwhatif.load_live(kubeconfig=kubeconfig(self.user(url, self.NOW)))
+        assert api.credentials == {f"Bearer {self.NOW}"}
         assert not api.asked(DISCOVERY)
 
     def test_one_that_has_expired_is_renewed_and_kept(
@@ -43,9 +44,10 @@ class TestOpenID:
         renewed = {"access_token": "a", "token_type": "bearer", "id_token": self.NOW, "refresh_token": "r2"}
         api.always["/token"] = answer(200, renewed)
         path = kubeconfig(self.user(url, self.LONG_AGO))
-        assert kwhatif.load_live(kubeconfig=path).state.nodes
+        kwhatif.load_live(kubeconfig=path)
+        assert api.credentials == {f"Bearer {self.NOW}"}
         assert (api.asked(DISCOVERY), api.asked("/token")) == (1, 1)
-        assert kwhatif.load_live(kubeconfig=path).state.nodes
+        kwhatif.load_live(kubeconfig=path)
         assert api.asked("/token") == 1
 
     @pytest.mark.parametrize(

@@ -203,6 +203,12 @@ def did_you_mean(near: Sequence[str], otherwise: str = "") -> str:
     return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
+def hinted(message: str, name: str, known: Iterable[str]) -> str:
+    """The message about an unknown name, and the most similar known one, if any."""
+    hint = did_you_mean(nearest(name, known)[:1])
+    return f"{message}; {hint}" if hint else message
+
+
 def is_like(name: str, pattern: str) -> bool:
     """Whether the whole name matches a pattern with `*`, `?` and `[...]`, as in a shell.
 

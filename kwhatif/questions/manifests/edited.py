@@ -35,7 +35,7 @@ from kwhatif.questions.manifests.differences import (
     stale_budgets,
     touched_rows,
 )
-from kwhatif.questions.manifests.new_pods import NewPods, Planner, injected
+from kwhatif.questions.manifests.new_pods import NewPods, Planner, caveats_of_webhooks
 from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
 from kwhatif.report.inputs import EditRow, SourceRow
@@ -95,7 +95,7 @@ class MadeByControllers:
     @property
     def caveats(self) -> Iterator[Caveat]:
         """The assumptions."""
-        yield from map(injected, self._engine.api_server.injections.values())
+        yield from caveats_of_webhooks(self._engine.api_server)
 
     def changes(self) -> Iterator[Change]:
         """The state afterwards."""

@@ -16,7 +16,13 @@ from kwhatif.controllers.contract import Create, Remove
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ClaimUnbound
-from kwhatif.kube.model.caveat.workloads import ContainerRequests, Injected, ReplicasKept, UnknownController
+from kwhatif.kube.model.caveat.workloads import (
+    ContainerRequests,
+    Injected,
+    RecommendationIgnored,
+    ReplicasKept,
+    UnknownController,
+)
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
@@ -46,7 +52,14 @@ from kwhatif.workloads.replicas import HASH_LABEL, replica_set_of
 def assumed_of_new(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about the pods and claims that were created in the simulation."""
     yield from caveats_of_claims(api_server)
+    yield from caveats_of_webhooks(api_server)
+
+
+def caveats_of_webhooks(api_server: ApiServer) -> Iterator[Caveat]:
+    """What webhooks add to the pods that were created, or would add if they were registered."""
     yield from map(injected, api_server.injections.values())
+    if api_server.unrecommended:
+        yield RecommendationIgnored(workloads=tuple(api_server.unrecommended))
 
 
 def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:

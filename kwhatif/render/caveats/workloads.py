@@ -20,6 +20,7 @@ from kwhatif.kube.model.caveat.workloads import (
     OneOfEqualPods,
     OrderedPodPending,
     OwnersSilent,
+    RecommendationIgnored,
     ReplicaSetsInferred,
     ReplicasKept,
     RequestsKept,
@@ -164,6 +165,11 @@ def of_workloads(caveat: WorkloadsCaveat) -> tuple[str, str]:  # noqa: C901, PLR
             )
         case Injected():
             return "webhooks add to new pods", _injected(caveat)
+        case RecommendationIgnored(workloads=workloads):
+            return "the webhook of VerticalPodAutoscalers is not registered", (
+                f"new pods of {some(workloads)} keep the requests of their template: the input has"
+                " MutatingWebhookConfigurations, and none is that of VerticalPodAutoscalers (vpa-webhook-config)"
+            )
         case RequestsKept(source=source, workloads=kept):
             return (
                 "some requests stay as they are",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -190,10 +191,29 @@ class EditsRead(NamedTuple):
 
 
 def read_edits(
-    said: Sequence[str | Mapping[str, Any]], *, namespace: str, stdin: BinaryIO, minor: int = BASE, option: str = "edit"
+    edits: Sequence[str | Mapping[str, Any]],
+    *,
+    namespace: str,
+    stdin: BinaryIO,
+    minor: int = BASE,
+    option: str = "edit",
+    requests: Sequence[str] = (),
 ) -> EditsRead:
-    """Edits in either spelling, for Kubernetes 1.`minor`; `option` is what they are called in errors."""
-    return _read([(f"{option} {_shown(each)}", each) for each in said], EditReader(namespace, stdin, minor))
+    """Edits in either spelling, for Kubernetes 1.`minor`.
+
+    Args:
+        edits: as text or data.
+        namespace: of objects that name none.
+        stdin: what `-` reads.
+        minor: the release whose fields there are.
+        option: the flag that they were given with: what errors call them.
+        requests: the values of the flag `--requests`: one more edit, `requests from …`.
+    """
+    entries: list[tuple[str, Any]] = [(f"{option} {_shown(each)}", each) for each in edits]
+    if requests:
+        sources = [shlex.quote(each) for each in requests]
+        entries.append((" ".join(f"--requests {each}" for each in sources), f"requests from {' '.join(sources)}"))
+    return _read(entries, EditReader(namespace, stdin, minor))
 
 
 def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> EditsRead:

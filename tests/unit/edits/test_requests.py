@@ -156,6 +156,38 @@ class TestVerticalPodAutoscalers:
             "spec.containers[0].resources.limits[cpu]",
         }
 
+    @pytest.mark.parametrize(
+        ("webhooks", "by"),
+        [
+            ([], "VerticalPodAutoscaler"),
+            ([("istio", "sidecar.istio.io", "pods")], ""),
+            ([("istio", "sidecar.istio.io", "pods"), ("vpa-webhook-config", "x", "pods")], "VerticalPodAutoscaler"),
+            ([("of-a-chart", "vpa.k8s.io", "pods")], "VerticalPodAutoscaler"),
+            ([("of-a-chart", "x", "verticalpodautoscalers")], "VerticalPodAutoscaler"),
+        ],
+    )
+    def test_new_pods_get_it_by_a_webhook_that_is_registered(
+        self, webhooks: list[tuple[str, str, str]], by: str
+    ) -> None:
+        rows: list[Json] = [
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "MutatingWebhookConfiguration",
+                "metadata": {"name": name},
+                "webhooks": [{"name": hook, "rules": [{"operations": ["CREATE"], "resources": [resource]}]}],
+            }
+            for name, hook, resource in webhooks
+        ]
+        objects = [*OBJECTS, *rows, vpa("web", c={"cpu": "1500m"})]
+        report = kwhatif.schedule(edited("scale deploy/shop/web=3", objects=objects), "deploy/shop/web")
+        assert {row.by for each in report.decisions for row in each.changes} & {"VerticalPodAutoscaler"} == {by} - {""}
+        assert any("new pods of Deployment shop/web keep the requests" in each for each in report.caveats) == (not by)
+        asked = kwhatif.schedule(
+            edited("requests from vpa", "scale deploy/shop/web=3", objects=objects), "deploy/shop/web"
+        )
+        assert any(row.by == "VerticalPodAutoscaler" for each in asked.decisions for row in each.changes)
+        assert not any("keep the requests" in each for each in asked.caveats)
+
     def test_of_a_file(self, tmp_path: Path) -> None:
         path = tmp_path / "vpa.json"
         path.write_text(
@@ -186,6 +218,7 @@ class TestVerticalPodAutoscalers:
         ("requests from", "does not say from where"),
         ("requests from vpa", "the input has no VerticalPodAutoscaler with a recommendation"),
         ("requests from metrics", "the input has no PodMetrics"),
+        ("requests from cpu=metrics", "cpu=metrics: metrics gives cpu and memory .write metrics"),
         ("requests from nowhere.csv", "nowhere.csv: cannot be read"),
     ],
 )

@@ -128,6 +128,7 @@ from kwhatif.kube.model.caveat.workloads import (
     OrderedPodPending,
     OwnersSilent,
     PoolObjection,
+    RecommendationIgnored,
     ReplicaSetsInferred,
     ReplicasKept,
     RequestsKept,
@@ -527,6 +528,10 @@ SENTENCES: dict[Caveat, str] = {
     ): (
         "Pod a/b gets container proxy, as 1 pod of Deployment a/web has with the same label"
         " sidecar.istio.io/inject=true: webhooks add it"
+    ),
+    RecommendationIgnored(workloads=("Deployment a/b",)): (
+        "new pods of Deployment a/b keep the requests of their template: the input has MutatingWebhookConfigurations,"
+        " and none is that of VerticalPodAutoscalers (vpa-webhook-config)"
     ),
     RequestsKept(source="usage.csv", workloads=("Deployment a/b",)): (
         "requests stay as they are where usage.csv says nothing about them: Deployment a/b"

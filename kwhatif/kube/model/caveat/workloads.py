@@ -145,6 +145,14 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
         return self.workload
 
 
+class RecommendationIgnored(BaseCaveat, tag="recommendation-ignored", kw_only=True):
+    """The webhook of VerticalPodAutoscalers is not registered: new pods keep the requests of their templates."""
+
+    warns = True
+    #: Workloads that have one, such as `Deployment shop/web`.
+    workloads: tuple[str, ...]
+
+
 class RequestsKept(IncompleteCaveat, tag="requests-kept", kw_only=True):
     """The requests of pods were to be what they need, and for some workloads, or containers, that is not known."""
 
@@ -263,6 +271,7 @@ WorkloadsCaveat = (
     | AutoscalersNotRead
     | AutoscalerNotModelled
     | Injected
+    | RecommendationIgnored
     | RequestsKept
     | UnknownController
     | OrderedPodPending
