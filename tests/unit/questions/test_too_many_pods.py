@@ -17,7 +17,6 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story import played
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import api_server
@@ -239,7 +238,7 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch.setattr(many, "FEW", 10)
     monkeypatch.setattr(many, "MOST", 20)
     monkeypatch.setattr(api_server, "FEW", 1)
-    monkeypatch.setattr(played, "EVICTING", evicting)
+    monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
     there = Session.of(
