@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_ready
@@ -126,7 +126,7 @@ def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
         if controller is None:
             return _no_controller(pod, owner)
         replicas = controller.spec.replicas
-        scales[f"{type(controller).__name__} {key_of(controller)}"] = 1 if replicas is None else replicas
+        scales[str(ObjectRef.of(controller))] = 1 if replicas is None else replicas
     return sum(scales.values())
 
 

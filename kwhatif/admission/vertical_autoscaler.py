@@ -15,7 +15,7 @@ from kwhatif.admission.plugins import fill_in_limits, limit_ranges
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
-from kwhatif.kube.model.cluster import Cluster, lacks
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, lacks
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfiguration, Webhook
@@ -62,10 +62,10 @@ def vpas_of(owner: str, cluster: Cluster) -> Sequence[VerticalPodAutoscaler]:
 
 def custom_name(owner: str, cluster: Cluster) -> str:
     """The custom resource that the workload stands for, as `targetRef` names it; "": none."""
-    kind, _, key = owner.partition(" ")
-    obj = next((cluster.get(type_, key) for type_ in POD_SOURCES if type_.__name__ == kind), None)
+    ref = ObjectRef.parse(owner)
+    obj = next((cluster.get(type_, ref.key) for type_ in POD_SOURCES if type_.__name__ == ref.kind), None)
     of = None if obj is None else obj.metadata.stands_for
-    return "" if of is None else f"{of.kind} {key.partition('/')[0]}/{of.name}"
+    return "" if of is None else f"{of.kind} {ref.namespace}/{of.name}"
 
 
 def is_registered(cluster: Cluster) -> bool:

@@ -1,12 +1,24 @@
-"""Checks of what callers of the library give: a TypeError says which argument is wrong, and what it can be."""
+"""What callers of the library give: checks, which say what is wrong and what it can be; and manifests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
+from msgspec.structs import replace
+
+from kwhatif.api.options import JudgingOptions, ReadingOptions
+from kwhatif.errors import InputError, Problem
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
+from kwhatif.report import Report
+from kwhatif.sources.decoding.strict import parse_validation
+from kwhatif.sources.manifests.applied import AskedObjects, parse_template_paths, read_applied
+from kwhatif.sources.text.files import standard_input
+from kwhatif.workloads.foreign_groups import as_gangs, foreign_groups
 
 
 def require_session(given: object, function: str) -> None:
@@ -82,3 +94,79 @@ def moment_of(at: datetime | None) -> str | None:
     if at.tzinfo is None:
         raise ValueError("at: it has no time zone")
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# --- manifests, as every question takes them -------------------------------------------------------------------------
+
+
+class ManifestOptions(ReadingOptions, total=False):
+    """How manifests are read."""
+
+    #: The namespace of manifests that name none; else that of the live cluster's context, or `default`.
+    namespace: str | None
+
+
+class SchedulingOptions(ManifestOptions, JudgingOptions, total=False):
+    """How pods are judged, and how manifests are read."""
+
+    #: How many candidates for eviction are described, best first, besides the chosen one. The report has only the names
+    #: of the others: in a large cluster they are most of it. None, the default: all.
+    described: int | None
+
+
+def require_asked(session: object, manifests: Sequence[object], function: str) -> None:
+    """Check that there is something to ask.
+
+    Raises:
+        TypeError: there is no session, or no manifest.
+    """
+    require_session(session, function)
+    if not manifests:
+        raise TypeError(f"{function}() needs a manifest")
+
+
+def read_manifests(
+    session: Session, inputs: Sequence[str], options: ManifestOptions, *, stored: bool = False
+) -> tuple[AskedObjects, Mapping[str, Sequence[str]]]:
+    """What is asked about, and where custom resources have their templates, by kind.
+
+    Raises:
+        InputError: nothing could be read; what is wrong with single objects is part of the answer.
+        ValueError: a template path is malformed, or `validation` has no such value.
+    """
+    paths = parse_template_paths(options.get("template_paths", ()))
+    asked = read_applied(
+        inputs,
+        session.cluster,
+        stdin=standard_input(),
+        default_namespace=options.get("namespace") or session.namespace,
+        originals=session.originals.candidates if session.originals else None,
+        custom_kinds=paths,
+        kinds=session.workload_kinds,
+        validation=parse_validation(options.get("validation", "strict")),
+        stored=stored,
+    )
+    applied, caveats = with_gangs(asked.applied, session)
+    return asked._replace(applied=applied, caveats=(*asked.caveats, *caveats)), paths
+
+
+def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applied, ...], tuple[Caveat, ...]]:
+    """The objects to apply, with foreign groups as gangs if that is asked, and caveats about them."""
+    objects = [each.object for each in given]
+    if not session.treats_as_gangs:
+        return tuple(given), tuple(foreign_groups(objects, treated=False))
+    found = as_gangs(objects, session.cluster)
+    applied = [replace(each, object=obj) for each, obj in zip(given, found.objects, strict=True)]
+    source = given[0].source if given else None
+    groups = [Applied(group, replace(source, object=f"PodGroup {key_of(group)}")) for group in found.groups if source]
+    return (*groups, *applied), tuple(foreign_groups(found.objects, treated=True))
+
+
+def require_no_problems(report: Report) -> None:
+    """Check that everything that was asked about could be judged.
+
+    Raises:
+        InputError: with all of `problems`: a manifest cannot be read, a custom resource has no pod template, …
+    """
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.manifests import ManifestOptions, read_manifests
-from kwhatif.api.notebook import answered
+from kwhatif.api.arguments import ManifestOptions, read_manifests, require_known, require_session
+from kwhatif.api.pages import answered
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat

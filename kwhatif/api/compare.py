@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.notebook import answered
 from kwhatif.api.options import CompareArguments
+from kwhatif.api.pages import answered
 from kwhatif.api.questions import preempt
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed

@@ -1,30 +1,32 @@
-"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: the effects of maintenance."""
+"""`kwhatif.drain`, `outage` and `upgrade`: the effects of maintenance; and who plays many scenarios."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
-from kwhatif.api.notebook import answered
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
-from kwhatif.api.scenarios import runner
+from kwhatif.api.pages import answered
 from kwhatif.api.simulate import parameters_of, seconds_of
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
-from kwhatif.errors import InputError, Problem
+from kwhatif.errors import InputError, OutOfTime, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.questions.maintenance.drain import drain as play_drain
 from kwhatif.questions.maintenance.outage import outage as play_outage
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import named_nodes
+from kwhatif.questions.story.played import Outcome, Player, S, named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
+from kwhatif.sources.sweeps import SweepFile
+from kwhatif.sweep.processes import play
 from kwhatif.sweep.scenario import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 
 
@@ -156,3 +158,56 @@ def _selector(option: str, text: str) -> Selector | None:
         return selector_of(text) if text else None
     except Wrong as wrong:
         raise InputError([Problem(option, wrong.message, hint=wrong.hint)]) from wrong
+
+
+# --- which processes play many scenarios, and the file that keeps their results --------------------------------------
+
+
+def runner(
+    options: MaintenanceOptions,
+    kind: type[Outcome],
+    progress: Callable[[int, int], None] | None,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Callable[[Player[S, Outcome], Sequence[S]], Iterator[Outcome]]:
+    """Play the scenarios as the options say, except those that the file of `resume` has.
+
+    Args:
+        options: which processes play.
+        kind: the type of a result.
+        progress: is called with how many scenarios are done, of how many.
+        goes_on: whether there is still time; called after each scenario, and during it.
+
+    Raises:
+        InputError: the options contradict each other.
+    """
+    jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
+    if jobs and dask:
+        raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
+    if jobs < 0:
+        raise InputError([Problem("--jobs", "is less than 1")])
+    advance = progress or (lambda done, total: None)  # noqa: ARG005
+
+    def run(player: Player[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
+        player.is_awaited = goes_on
+        with SweepFile(resume, player, kind) if resume else nullcontext() as file, suppress(OutOfTime):
+            known = file.outcomes if file is not None else {}
+            left = [scenario for scenario in scenarios if scenario.name not in known]
+            yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
+            advance(len(scenarios) - len(left), len(scenarios))
+            for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
+                if file is not None:
+                    file.add(outcome)
+                advance(number, len(scenarios))
+                yield outcome
+                if not goes_on():
+                    return
+
+    return run
+
+
+def _played(player: Player[S, Outcome], scenarios: Sequence[S], jobs: int, dask: str) -> Iterator[Outcome]:
+    if dask:
+        from kwhatif.sweep.on_dask import play_on_dask
+
+        return play_on_dask(player, scenarios, dask)
+    return play(player, scenarios, jobs)

@@ -7,10 +7,9 @@ from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_edits, require_known, require_session
-from kwhatif.api.manifests import with_gangs
-from kwhatif.api.notebook import answered
+from kwhatif.api.arguments import require_edits, require_known, require_session, with_gangs
 from kwhatif.api.options import SimulationOptions
+from kwhatif.api.pages import answered
 from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection

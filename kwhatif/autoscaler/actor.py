@@ -1,7 +1,8 @@
 """An autoscaler in a simulation with time: a controller that adds nodes for pods that find no room.
 
-It looks a while after a pod was found unschedulable, and again until it adds nothing more. What it asks for registers
-and gets ready later: how much later depends on the cloud, and is assumed.
+It runs its loop a while after a pod was found unschedulable, and again until it adds nothing more (`RunOnce` in
+`cluster-autoscaler/core/static_autoscaler.go`; Karpenter's `provisioning/batcher.go`). Nodes register and get ready
+later: how much later depends on the cloud, and is assumed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _REGISTERS = 10.0
 _MOST_ROUNDS = 100
 
 
-class Coming(msgspec.Struct, frozen=True):
+class Launching(msgspec.Struct, frozen=True):
     """A machine that was asked for, and the second at which its node is ready."""
 
     node: NewNode
@@ -46,11 +47,11 @@ class AutoscalerMemory(msgspec.Struct, frozen=True):
     """What an autoscaler remembers: everything in it is immutable, so that forks share it."""
 
     loop: AutoscalerLoop
-    #: When it looks at the pods next.
-    looks: float | None = None
-    coming: tuple[Coming, ...] = ()
-    #: UIDs of the pods that it has done for what it can, until a node comes.
-    settled: frozenset[str] = frozenset()
+    #: When its loop runs next.
+    next_loop: float | None = None
+    launching: tuple[Launching, ...] = ()
+    #: UIDs of the pods for which it has done what it can, until a node comes.
+    handled: frozenset[str] = frozenset()
 
 
 class NodeAutoscaling:
@@ -84,37 +85,40 @@ class NodeAutoscaling:
     def sync(self, key: str, view: View) -> SyncResult:
         """See `Controller`."""
         known = self.of(view)
-        writes = list(_arriving(known.coming, view))
+        writes = list(_arriving(known.launching, view))
         known = _arrived(known, view)
         waiting = {info.uid for info in view.state.pending.values() if is_unschedulable(info.pod)}
-        if waiting - known.settled and known.looks is None and len(known.loop.rounds) < _MOST_ROUNDS:
-            known = replace(known, looks=view.now + known.loop.autoscaler.delay)
-        if known.looks is not None and known.looks <= view.now:
-            known, asked = self._look(known, view) if waiting else (replace(known, looks=None), [])
+        if waiting - known.handled and known.next_loop is None and len(known.loop.rounds) < _MOST_ROUNDS:
+            known = replace(known, next_loop=view.now + known.loop.autoscaler.delay)
+        if known.next_loop is not None and known.next_loop <= view.now:
+            known, asked = self._look(known, view) if waiting else (replace(known, next_loop=None), [])
             writes += asked
         view.memory(self.name, key)["memory"] = known
-        times = (time for each in known.coming for time in (each.registers, each.ready) if time > view.now)
-        again = earliest(known.looks, *times)
+        times = (time for each in known.launching for time in (each.registers, each.ready) if time > view.now)
+        again = earliest(known.next_loop, *times)
         return NOTHING if again is None and not writes else SyncResult(tuple(writes), again)
 
     def _look(self, known: AutoscalerMemory, view: View) -> tuple[AutoscalerMemory, list[Write]]:
         at = format_time(self._at // SECOND + int(view.now))
         loop, found = known.loop.look(view.state, self._profiles, at)
-        settled = frozenset(info.uid for info in view.state.pending.values())
+        handled = frozenset(info.uid for info in view.state.pending.values())
         if not found.nodes:
-            return replace(known, looks=None, settled=settled, loop=loop), []
+            return replace(known, next_loop=None, handled=handled, loop=loop), []
         after = AutoscalerMemory(
             loop=loop,
-            looks=view.now + loop.autoscaler.delay,
-            coming=(*known.coming, *(Coming(node, view.now, view.now + self._startup) for node in found.nodes)),
-            settled=settled,
+            next_loop=view.now + loop.autoscaler.delay,
+            launching=(
+                *known.launching,
+                *(Launching(node, view.now, view.now + self._startup) for node in found.nodes),
+            ),
+            handled=handled,
         )
         return after, [Create(node.claim) for node in found.nodes if node.claim is not None]
 
 
-def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
+def _arriving(launching: Iterable[Launching], view: View) -> Iterator[Write]:
     """Nodes register, and get ready."""
-    for each in coming:
+    for each in launching:
         there = view.state.cluster.get(Node, each.node.name)
         if there is not None and each.ready <= view.now:
             yield Update(each.node.started(there))
@@ -125,11 +129,13 @@ def _arriving(coming: Iterable[Coming], view: View) -> Iterator[Write]:
 
 def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
     """What is known once the nodes of this moment are there; then it looks at all pods again."""
-    new = [each.node for each in known.coming if each.registers <= view.now and view.state.node(each.node.name) is None]
-    left = tuple(each for each in known.coming if each.ready > view.now)
-    settled = known.settled if len(left) == len(known.coming) else frozenset[str]()
+    new = [
+        each.node for each in known.launching if each.registers <= view.now and view.state.node(each.node.name) is None
+    ]
+    left = tuple(each for each in known.launching if each.ready > view.now)
+    handled = known.handled if len(left) == len(known.launching) else frozenset[str]()
     loop = replace(known.loop, autoscaler=known.loop.autoscaler.with_nodes(new)) if new else known.loop
-    return replace(known, loop=loop, coming=left, settled=settled)
+    return replace(known, loop=loop, launching=left, handled=handled)
 
 
 def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:

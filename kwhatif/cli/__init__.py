@@ -20,7 +20,7 @@ def main() -> None:
 
 def complete_for_kubectl() -> None:
     """What kubectl runs for `kubectl whatif …<Tab>`."""
-    from kwhatif.cli.completion import main as complete
+    from kwhatif.cli.about import complete_for_kubectl as complete
 
     complete()
 

@@ -1,4 +1,4 @@
-"""The Typer application, and the one place where exceptions become exit codes."""
+"""The Typer application, and the one place where exceptions become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -7,60 +7,89 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, cast
+from typing import Annotated, Any, NamedTuple, NoReturn, cast
 
 import typer
 from typer.main import get_command
 
+from kwhatif._version import __version__
 from kwhatif.cli.characters import adapt_streams
-from kwhatif.cli.usage import ClosedPipeError, LazyCommands, Root, UsageError
-from kwhatif.errors import ExitCode, PluginFailed
+from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
+from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
+from kwhatif.render.safe import safe, shortened
 
 #: The original, before custom plugins replace it.
 _end = os._exit
 
 #: The modules of the commands, in the order of the help.
 COMMANDS = {
-    "schedule": "schedule",
-    "preempt": "preempt",
+    "schedule": "pods",
+    "preempt": "pods",
     "gate": "gate",
-    "audit": "audit",
-    "advise": "advise",
+    "audit": "risks",
+    "advise": "pods",
     "simulate": "simulate",
-    "drain": "drain",
-    "outage": "outage",
-    "threats": "threats",
-    "who-fits": "threats",
-    "resize": "resize",
-    "queue": "queue",
+    "drain": "maintenance",
+    "outage": "maintenance",
+    "threats": "risks",
+    "who-fits": "risks",
+    "resize": "deciders",
+    "queue": "pods",
     "capacity": "capacity",
-    "deschedule": "deschedule",
-    "autoscale": "autoscale",
-    "consolidate": "autoscale",
-    "upgrade": "upgrade",
+    "deschedule": "deciders",
+    "autoscale": "deciders",
+    "consolidate": "deciders",
+    "upgrade": "maintenance",
     "compare": "compare",
     "serve": "serve",
     "mcp": "mcp.command",
-    "explain": "explain",
-    "rbac": "rbac",
-    "completion": "completion",
-    "version": "version",
+    "explain": "about",
+    "rbac": "about",
+    "completion": "about",
+    "version": "about",
     "snapshot": "snapshot",
     "watch": "watch",
 }
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands by name, each imported, and made by Typer, when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module = import_module(f"kwhatif.cli.{COMMANDS[name]}")
+            made = getattr(module, "app", None)  # of a command of commands
+            if made is None:
+                from kwhatif.cli.option_groups import expanded
+
+                made = typer.Typer(add_completion=False, rich_markup_mode=None)
+                made.command(cls=Command)(expanded(getattr(module, name.replace("-", "_"))))
+            self._made[name] = get_command(made)
+            self._made[name].name = name
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class Kwhatif(Root):
-    """The whole command line: a command is imported, and made by Typer, where it is asked for."""
+    """The whole command line."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = cast("Any", LazyCommands(COMMANDS))
+        self.commands = cast("Any", _Commands())
 
 
 app = typer.Typer(
@@ -77,10 +106,13 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it
     if value:
-        from kwhatif.cli.version import version_line
-
         typer.echo(version_line())
         raise typer.Exit
+
+
+def version_line() -> str:
+    """The version, and the release from whose source the rules were derived."""
+    return f"kwhatif {__version__} (rules of kube-scheduler 1.36)"
 
 
 @app.callback()
@@ -131,8 +163,6 @@ def _run() -> int:
     except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
         if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
             _stop_printing()
-        from kwhatif.cli.failures import explained
-
         said = explained(failure)
         with suppress(OSError):  # standard error is closed, and the exit code is all that is left
             print(*said.lines, sep="\n", file=sys.stderr)  # noqa: T201
@@ -150,3 +180,44 @@ def _stop_printing() -> ExitCode:
     if isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.PIPE_CLOSED
+
+
+# --- errors as lines for the user, and their exit codes --------------------------------------------------------------
+
+
+#: How many problems are listed; the rest is only counted.
+MAX_PROBLEMS = 20
+#: Of a text that was given as a path, only the first characters are quoted.
+_MAX_QUOTED = 60
+
+
+class Failure(NamedTuple):
+    """A failure as text; whatever it quotes from the input is inert."""
+
+    code: ExitCode
+    lines: tuple[str, ...]
+
+
+def explained(failure: Exception) -> Failure:
+    """The message and exit code for any exception that ended a command."""
+    from kwhatif.sources.manifests.given import NotAPath
+
+    match failure:
+        case InputError(problems=problems):
+            more = len(problems) - MAX_PROBLEMS
+            rest = (f"... and {more} more problems",) if more > 0 else ()
+            return Failure(failure.exit_code, (*map(_error, problems[:MAX_PROBLEMS]), *rest))
+        case KwhatifError():
+            return Failure(failure.exit_code, (_error(failure),))
+        case NotAPath(text=text):
+            quoted = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
+            said = f"{quoted}: is text, not the name of a file: give a file, or - and pipe the text"
+            return Failure(ExitCode.BAD_INPUT, (_error(said),))
+        case OSError(errno=errno.ENOSPC):
+            return Failure(ExitCode.BAD_INPUT, (_error(f"standard output cannot be written: {failure.strerror}"),))
+    hint = () if os.environ.get("KWHATIF_DEBUG") else ("Set KWHATIF_DEBUG=1 to see where, and please report it.",)
+    return Failure(ExitCode.BUG, (_error(f"kwhatif has a bug: {type(failure).__name__}: {failure}"), *hint))
+
+
+def _error(said: object) -> str:
+    return f"error: {safe(shortened(str(said)))}"

@@ -7,11 +7,19 @@ from typing import Annotated
 import typer
 
 from kwhatif.api.options import ReadingOptions
-from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.names import complete_node, complete_object
-from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, fail_on, joined
+from kwhatif.cli.cluster_options import Growth
+from kwhatif.cli.options import (
+    Filenames,
+    Namespace,
+    Output,
+    OutputOption,
+    Printing,
+    complete_node,
+    complete_object,
+    fail_on,
+    joined,
+)
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 Counted = Annotated[
@@ -73,7 +81,6 @@ def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str
     return [*joined(words), *(filenames or ())]
 
 
-@reads_cluster
 def capacity(
     *,
     cluster: SchedulerSource,

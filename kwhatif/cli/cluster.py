@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kwhatif.api.options import SchedulerOptions
+from kwhatif.cli.answers import WATCHER, Answers
 from kwhatif.cli.cluster_options import (
     As,
     AsGroup,
@@ -29,15 +30,13 @@ from kwhatif.cli.cluster_options import (
 )
 from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import Stages, reading_progress
-from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import now
 from kwhatif.cli.usage import check_not_swapped
-from kwhatif.cli.watcher import WATCHER
 from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
-    from kwhatif.cli.autoscaling import Growth
+    from kwhatif.cli.cluster_options import Growth
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kwhatif.api.options import SCHEDULER, CompareArguments, GatesOption
+from kwhatif.cli.answers import Answers, Asking
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.cluster_options import complete_version
-from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
 from kwhatif.cli.progress import counting_progress
-from kwhatif.cli.reports import Answers
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import UsageError
-from kwhatif.cli.watcher import Asking
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import no_garbage_collection
 
@@ -62,7 +60,6 @@ Versions = Annotated[
 ]
 
 
-@reads_cluster
 def compare(
     *,
     ctx: typer.Context,

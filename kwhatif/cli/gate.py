@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import ReadingOptions
-from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, named, one_of
 from kwhatif.cli.run import Style, deliver, now
 from kwhatif.errors import ExitCode
@@ -77,7 +76,6 @@ Fixes = Annotated[
 ]
 
 
-@reads_cluster
 def gate(
     *,
     cluster: SchedulerSource,
@@ -101,7 +99,7 @@ def gate(
       kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
-    from kwhatif.api.manifests import require_no_problems
+    from kwhatif.api.arguments import require_no_problems
 
     growth.refuse("--rollout", rollout is not RolloutOption.END)
     pods = named(manifests, filename)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import is_dataclass
 from functools import wraps
 from importlib import import_module
@@ -33,12 +34,12 @@ def _is_group(annotation: Any) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation)
 
 
-def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with its groups of options expanded: each group is one parameter of the function.
 
     The type of such a parameter is a dataclass, whose fields are options or other groups; or a TypedDict of options
-    that the library has, too (`api/options.py`). A command has either a `SchedulerSource` under the name `cluster`, or
-    a `ClusterSource` under the name `where`.
+    that the library has, too (`api/options.py`). A command that reads a cluster has either a `SchedulerSource` under
+    the name `cluster`, or a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
     # The wording of a command, or of a later group, for an option wins.
@@ -47,8 +48,8 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**values: Any) -> None:
         arguments = _gathered(own, values)
-        where = arguments["where"] if "where" in arguments else arguments["cluster"].where
-        with where.stages:
+        where = arguments["cluster"].where if "cluster" in arguments else arguments.get("where")
+        with nullcontext() if where is None else where.stages:
             command(**arguments)
 
     # Keywords only: options with defaults may then precede those without.

@@ -1,18 +1,74 @@
-"""Options that commands share; each is an annotated type, so that a command's signature reads as its usage."""
+"""Options that commands share, so that a command's signature reads as its usage; and names that a shell completes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import OptionInfo
 
-from kwhatif.cli.names import complete_object
-from kwhatif.cli.reports import ReportFiles, parse_reports
+if TYPE_CHECKING:
+    from kwhatif.kube.model.cluster import Cluster
+
+# --- names of nodes and workloads of the dump that --from names ------------------------------------------------------
+
+
+#: Larger dumps (in bytes) take too long to read for a completion.
+_MOST_BYTES = 4 << 20
+#: The kinds whose names are proposed if no kind is typed.
+_COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
+
+
+def node_names(ctx: typer.Context) -> list[str]:
+    """The names of all nodes; none if the dump is large or cannot be read: completion shows no errors."""
+    from kwhatif.kube.model.node import Node
+
+    cluster = _cluster(ctx)
+    return sorted(cluster.all(Node)) if cluster is not None else []
+
+
+def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The names of nodes."""
+    return [name for name in node_names(ctx) if name.startswith(incomplete)]
+
+
+def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Objects of the cluster that make pods, as `deploy/shop/web`; the shell itself completes files."""
+    from kwhatif.kube.model.kinds import BY_WORD
+    from kwhatif.kube.model.workload import POD_SOURCES
+
+    word, slash, _ = incomplete.partition("/")
+    given = ctx.params.get("manifests") or ()
+    if not slash:
+        return [kind for kind in _COMMON if kind.startswith(word)] if list(given)[-1:] == ["like"] else []
+    resource = BY_WORD.get(word.lower())
+    cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_SOURCES) else None
+    if cluster is None or resource is None:
+        return []
+    objects: Mapping[str, object] = cluster.all(resource.type)
+    names = (f"{word}/{key}" for key in sorted(objects))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _cluster(ctx: typer.Context) -> Cluster | None:
+    import kwhatif
+
+    paths = list(ctx.params.get("from_") or ())
+    if not paths or not all(os.path.isfile(path) and os.path.getsize(path) <= _MOST_BYTES for path in paths):  # noqa: PTH113, PTH202 - as the user wrote them
+        return None
+    try:
+        return kwhatif.load(*paths).cluster
+    except kwhatif.KwhatifError:
+        return None
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
 
 Manifests = Annotated[
     list[str] | None,
@@ -158,6 +214,46 @@ FailOn = Annotated[
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="Show the whole story, with the cause of each event.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
+
+
+def _complete_report(incomplete: str) -> list[str]:
+    names = {
+        "json": "gate.json",
+        "yaml": "gate.yaml",
+        "junit": "junit.xml",
+        "sarif": "kwhatif.sarif",
+        "github": "annotations.txt",
+        "gitlab": "codequality.json",
+        "markdown": "gate.md",
+        "html": "report.html",
+    }
+    return [option for option in (f"{name}={file}" for name, file in names.items()) if option.startswith(incomplete)]
+
+
+ReportFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT=FILE",
+        help="Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab.",
+        autocompletion=_complete_report,
+    ),
+]
+
+
+def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
+    """Formats and files, or a usage error."""
+    from kwhatif.render.formats import FORMATS
+
+    made: list[tuple[str, Path]] = []
+    for text in texts:
+        name, _, file = text.partition("=")
+        if name not in FORMATS or not file:
+            raise typer.BadParameter(
+                f"{text!r} is not FORMAT=FILE with a format of {', '.join(FORMATS)}", param_hint="--report"
+            )
+        made.append((name, Path(file)))
+    return made
 
 
 @dataclass(frozen=True)

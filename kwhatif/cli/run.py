@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kwhatif.cli.answers import WATCHER, Answers, formatted, write_reports
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
-from kwhatif.cli.reports import Answers, formatted, write_reports
-from kwhatif.cli.watcher import WATCHER
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import listening_at, seconds
 from kwhatif.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
-    from kwhatif.cli.metrics_page import Page
+    from kwhatif.cli.metrics import Page
     from kwhatif.sources.manifests.given import Source
 
 #: Seconds between two looks for changes.
 _LOOK = 1.0
 
 
-@reads_cluster
 def serve(
     *,
     cluster: SchedulerSource,
@@ -56,7 +54,7 @@ def serve(
       kwhatif serve --metrics
       kwhatif serve --metrics --listen 0.0.0.0:9095 --capacity-of web.yaml
     """
-    from kwhatif.cli.metrics_page import Page, serving  # not needed for --help
+    from kwhatif.cli.metrics import Page, serving  # not needed for --help
 
     if not metrics:
         raise typer.BadParameter("say what to serve: --metrics", param_hint="--metrics")

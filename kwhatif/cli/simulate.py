@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.api.options import SimulationOptions, ValidationOption
-from kwhatif.cli.autoscaling import Growth
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import (
     Explain,
     Filenames,
@@ -42,7 +41,6 @@ ScenarioOption = Annotated[
 FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
 
 
-@reads_cluster
 def simulate(
     *,
     cluster: SchedulerSource,

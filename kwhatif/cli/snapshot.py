@@ -10,7 +10,7 @@ import typer
 
 from kwhatif.api.options import KindsOption
 from kwhatif.cli.cluster import ClusterSource
-from kwhatif.cli.option_groups import reads_cluster
+from kwhatif.cli.option_groups import expanded
 from kwhatif.cli.options import Color, ColorOption, seconds
 from kwhatif.cli.run import now, print_blocks, print_data
 from kwhatif.cli.usage import Command, CommandGroup
@@ -35,7 +35,7 @@ class InfoOutput(Enum):
 
 
 @app.command(cls=Command)
-@reads_cluster
+@expanded
 def save(
     where: ClusterSource,
     kinds: KindsOption,
@@ -173,7 +173,7 @@ def _follow(followed: _Followed, where: ClusterSource, kinds: KindsOption) -> No
 
 
 @app.command(cls=Command)
-@reads_cluster
+@expanded
 def info(
     where: ClusterSource,
     kinds: KindsOption,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -93,32 +92,6 @@ class CommandGroup(TyperGroup):
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
         """The first sentence, not cut: lines are folded when it is printed."""
         return _first_sentence(self.help)
-
-
-class LazyCommands(Mapping[str, Any]):
-    """Commands by name, each made when it is asked for."""
-
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        """`modules`: of `kwhatif.cli`, by the name of the command; a command of commands is its `app`."""
-        self._modules = modules
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            module = import_module(f"kwhatif.cli.{self._modules[name]}")
-            app = getattr(module, "app", None)
-            if app is None:
-                app = typer.Typer(add_completion=False, rich_markup_mode=None)
-                app.command(cls=Command)(getattr(module, name.replace("-", "_")))
-            self._made[name] = typer.main.get_command(app)
-            self._made[name].name = name
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __len__(self) -> int:
-        return len(self._modules)
 
 
 class Root(CommandGroup):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, DeletePod, Remove, SyncResult, Update, View, Write
 from kwhatif.kube.matching.volumes import claim_names
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolumeClaim
@@ -52,7 +52,7 @@ class GarbageCollector:
         if before is None or after is not None:
             return
         if any(view.owned(before, kind) for kind in _DEPENDENTS.get(type(before), ())):
-            key = f"{type(before).__name__} {key_of(before)}"
+            key = str(ObjectRef.of(before))
             memory = view.memory(self.name, key)
             memory[_GONE] = (*memory.get(_GONE, ()), before)
             yield key

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from kwhatif.descheduler import policy as written
-from kwhatif.descheduler.arguments import (
+from kwhatif.descheduler.decode import NamedArgs, PolicyReader, refusal
+from kwhatif.descheduler.policy import (
     ARGUMENTS,
     BALANCE,
     DEFAULT_EVICTOR,
@@ -24,8 +25,6 @@ from kwhatif.descheduler.arguments import (
     RemovePodsViolatingTopologySpreadConstraintArgs,
     quoted,
 )
-from kwhatif.descheduler.decode import NamedArgs, PolicyReader, refusal
-from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
 from kwhatif.errors import InputError
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
@@ -33,7 +32,32 @@ from kwhatif.kube.matching.labels import SelectorError, compile_selector, parse_
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.policy import PriorityClass
+
+
+class RunnableProfile(Model):
+    """A runnable profile: plugins by extension point, in order, and their arguments."""
+
+    name: str
+    deschedule: tuple[str, ...] = ()
+    balance: tuple[str, ...] = ()
+    args: Mapping[str, Args] = {}
+
+
+class RunnablePolicy(Model):
+    """A runnable policy. For limits, None means no limit."""
+
+    profiles: tuple[RunnableProfile, ...] = ()
+    #: Label selector of the nodes to process; "" selects all.
+    node_selector: str = ""
+    max_per_node: int | None = None
+    max_per_namespace: int | None = None
+    max_total: int | None = None
+    #: Whether usage is read from the metrics API, and whether Prometheus is queried.
+    collects_metrics: bool = False
+    asks_prometheus: bool = False
+
 
 #: The resource for thresholds of Prometheus metrics.
 METRIC_RESOURCE = "MetricResource"

@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from kwhatif.descheduler.arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
 from kwhatif.descheduler.attempt import DeschedulingCycle, ExtensionPoint, NodeClassRow, SparedRow, StrategyRow
+from kwhatif.descheduler.build import RunnablePolicy, RunnableProfile
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.handle import Handle, PodEvictor
-from kwhatif.descheduler.plugins import (
-    high_node_utilization,
-    low_node_utilization,
-    pod_life_time,
-    remove_duplicates,
-    remove_failed_pods,
-    remove_pods_having_too_many_restarts,
-    remove_pods_violating_inter_pod_anti_affinity,
-    remove_pods_violating_node_affinity,
-    remove_pods_violating_node_taints,
-    remove_pods_violating_topology_spread_constraint,
-)
-from kwhatif.descheduler.policy import RunnablePolicy, RunnableProfile
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.plugins import PLUGINS
+from kwhatif.descheduler.policy import DEFAULT_EVICTOR, DefaultEvictorArgs
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 
-#: Runs a plugin; returns its error, or "".
-Run = Callable[[Any, Handle], str]
-
-PLUGINS: Mapping[str, Run] = {
-    "HighNodeUtilization": high_node_utilization.run,
-    "LowNodeUtilization": low_node_utilization.run,
-    "PodLifeTime": pod_life_time.run,
-    "RemoveDuplicates": remove_duplicates.run,
-    "RemoveFailedPods": remove_failed_pods.run,
-    "RemovePodsHavingTooManyRestarts": remove_pods_having_too_many_restarts.run,
-    "RemovePodsViolatingInterPodAntiAffinity": remove_pods_violating_inter_pod_anti_affinity.run,
-    "RemovePodsViolatingNodeAffinity": remove_pods_violating_node_affinity.run,
-    "RemovePodsViolatingNodeTaints": remove_pods_violating_node_taints.run,
-    "RemovePodsViolatingTopologySpreadConstraint": remove_pods_violating_topology_spread_constraint.run,
-}
 #: With fewer nodes nothing is done: an evicted pod could not go to another node.
 _FEWEST_NODES = 2
 
 
-def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCycle:
-    """Run all profiles' Deschedule plugins, in order, then the Balance plugins. This changes `world`."""
-    nodes = world.ready_nodes(policy.node_selector)
+def run_cycle(policy: RunnablePolicy, sandbox: Sandbox) -> DeschedulingCycle:
+    """Run all profiles' Deschedule plugins, in order, then the Balance plugins. This changes `sandbox`."""
+    nodes = sandbox.ready_nodes(policy.node_selector)
     if len(nodes) < _FEWEST_NODES:
         return DeschedulingCycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
-    pod_evictor = PodEvictor(policy, world)
-    evictors = [_evictor(profile, world) for profile in policy.profiles]
+    pod_evictor = PodEvictor(policy, sandbox)
+    evictors = [_evictor(profile, sandbox) for profile in policy.profiles]
     spared = [
         row
         for profile, evictor in zip(policy.profiles, evictors, strict=True)
-        for row in _spared(profile, evictor, nodes, world)
+        for row in _spared(profile, evictor, nodes, sandbox)
     ]
     plugins: list[StrategyRow] = []
     classes: list[NodeClassRow] = []
@@ -77,18 +50,18 @@ def run_cycle(policy: RunnablePolicy, world: DeschedulerWorld) -> DeschedulingCy
     return DeschedulingCycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
 
 
-def _evictor(profile: RunnableProfile, world: DeschedulerWorld) -> DefaultEvictor:
+def _evictor(profile: RunnableProfile, sandbox: Sandbox) -> DefaultEvictor:
     args = profile.args[DEFAULT_EVICTOR]
     assert isinstance(args, DefaultEvictorArgs)
-    return DefaultEvictor(args, world)
+    return DefaultEvictor(args, sandbox)
 
 
 def _spared(
-    profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], world: DeschedulerWorld
+    profile: RunnableProfile, evictor: DefaultEvictor, nodes: Sequence[Node], sandbox: Sandbox
 ) -> Iterator[SparedRow]:
     """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
     for name in (node.metadata.name for node in nodes):
-        for pod in world.pods(name):
+        for pod in sandbox.pods(name):
             found = evictor.objections(pod)
             if found is not None:
                 yield SparedRow(profile.name, key_of(pod), name, "Filter", found)

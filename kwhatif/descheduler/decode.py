@@ -14,8 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.descheduler import policy as written
-from kwhatif.descheduler.arguments import ARGUMENTS, INTEGERS, Args, quoted
-from kwhatif.descheduler.policy import API_VERSION, KIND
+from kwhatif.descheduler.policy import API_VERSION, ARGUMENTS, INTEGERS, KIND, Args, quoted
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kwhatif.descheduler.arguments import SYSTEM_CRITICAL_PRIORITY, DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import OtherNodes
+from kwhatif.descheduler.policy import SYSTEM_CRITICAL_PRIORITY, DefaultEvictorArgs
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
-from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import go_duration, parse_duration
@@ -25,10 +25,10 @@ Check = Callable[[Pod], str]
 class DefaultEvictor:
     """The evictor of one profile."""
 
-    def __init__(self, args: DefaultEvictorArgs, world: DeschedulerWorld) -> None:
+    def __init__(self, args: DefaultEvictorArgs, sandbox: Sandbox) -> None:
         self._args = args
-        self._world = world
-        self._checks = [*_protections(args, world), *_conditions(args, world)]
+        self._sandbox = sandbox
+        self._checks = [*_protections(args, sandbox), *_conditions(args, sandbox)]
         namespaces = compile_selector(args.namespace_label_selector)
         #: None: all namespaces match.
         self._namespaces: Selector | None = None if namespaces.nothing or namespaces.empty else namespaces
@@ -62,7 +62,7 @@ class DefaultEvictor:
                 return "" if nodes is None else _FITS_NOWHERE
         if self._namespaces is None:
             return None
-        namespace = self._world.state.cluster.get(Namespace, pod.metadata.namespace)
+        namespace = self._sandbox.state.cluster.get(Namespace, pod.metadata.namespace)
         matches = namespace is not None and self._namespaces.matches(namespace.metadata.labels)
         return None if matches else _OTHER_NAMESPACE
 
@@ -77,7 +77,7 @@ class DefaultEvictor:
         """
         if self._nodes is None:
             try:
-                self._nodes = OtherNodes(self._world, self._world.ready_nodes(self._args.node_selector))
+                self._nodes = OtherNodes(self._sandbox, self._sandbox.ready_nodes(self._args.node_selector))
             except SelectorError:
                 return None
         return self._nodes
@@ -99,7 +99,7 @@ def _protected(args: DefaultEvictorArgs) -> frozenset[str]:
     return frozenset(name for name, is_on in on.items() if is_on)
 
 
-def _protections(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[Check]:
+def _protections(args: DefaultEvictorArgs, sandbox: Sandbox) -> Iterator[Check]:
     """The checks, in upstream's order."""
     on = _protected(args)
     yield _unmovable
@@ -115,14 +115,14 @@ def _protections(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[
     if "DaemonSetPods" in on:
         yield _daemon_set
     if "PodsWithPVC" in on:
-        yield _claims(args, world)
+        yield _claims(args, sandbox)
     if "PodsWithoutPDB" in on:
         yield _without_budget
     if "PodsWithResourceClaims" in on:
         yield _resource_claims
 
 
-def _conditions(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[Check]:
+def _conditions(args: DefaultEvictorArgs, sandbox: Sandbox) -> Iterator[Check]:
     selector = compile_selector(args.label_selector)
     if not (selector.nothing or selector.empty):
         yield (
@@ -133,9 +133,9 @@ def _conditions(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Iterator[C
             )
         )
     if args.min_replicas > 1:
-        yield lambda pod: _too_few(pod, args.min_replicas, world)
+        yield lambda pod: _too_few(pod, args.min_replicas, sandbox)
     if args.min_pod_age is not None:
-        yield _too_young(args.min_pod_age, world)
+        yield _too_young(args.min_pod_age, sandbox)
 
 
 def _unmovable(pod: Pod) -> str:
@@ -187,7 +187,7 @@ def _daemon_set(pod: Pod) -> str:
     return ""
 
 
-def _claims(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Check:
+def _claims(args: DefaultEvictorArgs, sandbox: Sandbox) -> Check:
     """Pods with claims; with a list of storage classes, only those with claims of one of them."""
     config = args.pod_protections.config
     protected = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
@@ -197,7 +197,7 @@ def _claims(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Check:
         claims = [each.persistent_volume_claim for each in pod.spec.volumes if each.persistent_volume_claim is not None]
         if not names:
             return "pod with PVC is protected against eviction" if claims else ""
-        classes = [_storage_class(pod.metadata.namespace, claim.claim_name, world) for claim in claims]
+        classes = [_storage_class(pod.metadata.namespace, claim.claim_name, sandbox) for claim in claims]
         unknown = next((why for name, why in classes if not name), "")
         return unknown or next(
             (f'pod using protected storage class "{name}"' for name, _ in classes if name in names), ""
@@ -206,9 +206,9 @@ def _claims(args: DefaultEvictorArgs, world: DeschedulerWorld) -> Check:
     return check
 
 
-def _storage_class(namespace: str, name: str, world: DeschedulerWorld) -> tuple[str, str]:
+def _storage_class(namespace: str, name: str, sandbox: Sandbox) -> tuple[str, str]:
     """The claim's storage class, or "" and an error."""
-    claim = world.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
+    claim = sandbox.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
         return "", f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}'
@@ -228,21 +228,21 @@ def _resource_claims(pod: Pod) -> str:
     return ""
 
 
-def _too_few(pod: Pod, wanted: int, world: DeschedulerWorld) -> str:
+def _too_few(pod: Pod, wanted: int, sandbox: Sandbox) -> str:
     owners = pod.metadata.owner_references
     if len(owners) != 1:
         return ""
-    count = world.replicas(owners[0], pod)
+    count = sandbox.replicas(owners[0], pod)
     return f"owner has {count} replicas which is less than minReplicas of {wanted}" if count < wanted else ""
 
 
-def _too_young(text: str, world: DeschedulerWorld) -> Check:
+def _too_young(text: str, sandbox: Sandbox) -> Check:
     least = parse_duration(text)
     # QUIRK: (metav1.Duration) the struct is printed, not the duration in it.
     reason = f"pod age is not older than MinPodAge: &Duration{{Duration:{go_duration(least)},}} seconds"
 
     def check(pod: Pod) -> str:
         start = pod.status.start_time
-        return reason if start is None or world.age(start) < least else ""
+        return reason if start is None or sandbox.age(start) < least else ""
 
     return check

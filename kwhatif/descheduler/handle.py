@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 
 from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, EvictionRefused
-from kwhatif.descheduler.arguments import Namespaces, quoted
 from kwhatif.descheduler.attempt import EvictionAttempt, NodeClassRow, RefusedBy, Why
+from kwhatif.descheduler.build import RunnablePolicy
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.node_fit import NodeFit
-from kwhatif.descheduler.policy import RunnablePolicy
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.policy import Namespaces, quoted
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.matching.labels import compile_selector
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import LabelSelector
@@ -35,9 +35,9 @@ class Result(Enum):
 class PodEvictor:
     """Evicts as long as the policy's limits allow; only successful evictions count. One for all profiles of a cycle."""
 
-    def __init__(self, policy: RunnablePolicy, world: DeschedulerWorld) -> None:
+    def __init__(self, policy: RunnablePolicy, sandbox: Sandbox) -> None:
         self.policy = policy
-        self.world = world
+        self.sandbox = sandbox
         self._per_node: Counter[str] = Counter()
         self._per_namespace: Counter[str] = Counter()
         self.attempts: list[EvictionAttempt] = []
@@ -70,7 +70,7 @@ class PodEvictor:
 
     def _asked(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]]:
         """Call the Eviction API."""
-        refused = self.world.evict(pod)
+        refused = self.sandbox.evict(pod)
         if refused is None:
             return None, "", ()
         return *_worded(refused, pod.metadata.name), refused.budgets
@@ -96,8 +96,8 @@ class Handle:
         self.nodes = nodes
         self.evictor = evictor
         self.policy = pod_evictor.policy
-        self.world = pod_evictor.world
-        self.fit = NodeFit(self.world)
+        self.sandbox = pod_evictor.sandbox
+        self.fit = NodeFit(self.sandbox)
         self.notes: list[str] = []
         self.classes: list[NodeClassRow] = []
         self._pod_evictor = pod_evictor

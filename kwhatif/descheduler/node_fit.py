@@ -1,21 +1,24 @@
-"""NodeFit: whether a pod might run on a node, by the descheduler's approximation (`descheduler/node/node.go`).
+"""What strategies ask about pods: tolerations, the order of evictions, states of containers, and `NodeFit`.
 
-It ignores pod affinity, spread, ports, volumes, devices, and the anti-affinity of existing pods.
+(`descheduler/pod/pods.go`, `utils/qos.go`, `utils/predicates.go`, `descheduler/node/node.go`.) NodeFit is the
+descheduler's approximation of whether a pod might run on a node: it ignores pod affinity, spread, ports, volumes,
+devices, and the anti-affinity of existing pods. QUIRK: the descheduler always supports the operators `Lt` and `Gt` of
+tolerations; kube-scheduler 1.36 does so only if a feature gate is on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.descheduler.pods import keeps_away, untolerated
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
-from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
-from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, RequiredNodeAffinity, named, tolerates
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, qos_class
+from kwhatif.kube.model.go_sort import go_sort
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import ContainerState, Pod
 from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.scheduler.framework.reference import is_reference
@@ -26,8 +29,8 @@ _UNITS = 1000
 class NodeFit:
     """Whether pods fit on nodes of a cycle, in its current state."""
 
-    def __init__(self, world: DeschedulerWorld) -> None:
-        self._world = world
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
 
     def fits_any(self, pod: Pod, nodes: Iterable[Node]) -> bool:
         """Whether the pod fits on one of the nodes (`PodFitsAnyNode`)."""
@@ -53,12 +56,12 @@ class NodeFit:
             return False
         return any(
             other.metadata.name != pod.metadata.name and term.matches(other)
-            for other in self._world.active(node.metadata.name)
+            for other in self._sandbox.active(node.metadata.name)
         )
 
     def _has_room(self, pod: Pod, node: Node) -> bool:
         """`fitsRequest`."""
-        for resource, asked in self._world.requests(pod).items():
+        for resource, asked in self._sandbox.requests(pod).items():
             if resource != PODS and milli_value(asked) > self.free(resource, node):
                 return False
         return self.free(PODS, node) > 0
@@ -69,8 +72,8 @@ class NodeFit:
         allocatable = node.status.allocatable or {}
         room = parse_quantity(allocatable.get(resource, 0))
         if resource == PODS:
-            return value(room) - len(self._world.active(name))
-        taken = self._world.requested(name).get(resource, 0)
+            return value(room) - len(self._sandbox.active(name))
+        taken = self._sandbox.requested(name).get(resource, 0)
         if resource == CPU:
             return milli_value(room) - milli_value(taken)
         if resource in allocatable or resource == MEMORY:
@@ -106,9 +109,9 @@ class OtherNodes:
     left are checked again. Pods with anti-affinity terms are checked one at a time (see `NodeFit._is_met`).
     """
 
-    def __init__(self, world: DeschedulerWorld, nodes: Sequence[Node]) -> None:
-        self._world = world
-        self._fit = NodeFit(world)
+    def __init__(self, sandbox: Sandbox, nodes: Sequence[Node]) -> None:
+        self._sandbox = sandbox
+        self._fit = NodeFit(sandbox)
         self._nodes = nodes
         self._places = {node.metadata.name: place for place, node in enumerate(nodes)}
         self._known: dict[bytes, _Known] = {}
@@ -119,14 +122,14 @@ class OtherNodes:
         """Whether the pod fits on a node other than its own."""
         if is_reference() or required_terms(pod):
             return self._fit.fits_another(pod, self._nodes)
-        for name in self._world.left[self._evictions :]:
+        for name in self._sandbox.left[self._evictions :]:
             self._free.pop(name, None)
-        self._evictions = len(self._world.left)
+        self._evictions = len(self._sandbox.left)
         known = self._of(pod)
         return any(name != pod.spec.node_name for name in known.found) or self._look_again(pod, known)
 
     def _of(self, pod: Pod) -> _Known:
-        requests = self._world.requests(pod)
+        requests = self._sandbox.requests(pod)
         said = _said(pod, requests)
         known = self._known.get(said)
         if known is None:
@@ -135,7 +138,7 @@ class OtherNodes:
         return known
 
     def _look_again(self, pod: Pod, known: _Known) -> bool:
-        changed = dict.fromkeys(self._world.left[known.evictions :])
+        changed = dict.fromkeys(self._sandbox.left[known.evictions :])
         known.evictions = self._evictions
         for name in changed:
             place = self._places.get(name)
@@ -210,3 +213,69 @@ def required_terms(pod: Pod) -> Sequence[PodAffinityTerm]:
     """Its required anti-affinity terms."""
     affinity = pod.spec.affinity
     return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+
+
+def keeps_away(taint: Taint) -> bool:
+    """Whether the taint keeps new pods away."""
+    return taint.effect in (NO_SCHEDULE, NO_EXECUTE)
+
+
+def untolerated(pod: Pod, taints: Sequence[Taint], counts: Callable[[Taint], bool] = lambda _: True) -> Taint | None:
+    """The first relevant taint that the pod does not tolerate."""
+    for taint in taints:
+        if counts(taint) and not any(
+            tolerates(toleration, taint, compares=True) for toleration in pod.spec.tolerations
+        ):
+            return taint
+    return None
+
+
+_CLASSES = ("BestEffort", "Burstable", "Guaranteed")
+
+
+def sort_by_priority(pods: list[Pod]) -> None:
+    """Sort in place: low priority before high, then BestEffort, Burstable, Guaranteed.
+
+    QUIRK: (SortPodsBasedOnPriorityLowToHigh) each of two equal pods is less than the other, so equals are swapped.
+    """
+    go_sort(pods, _goes_before)
+
+
+def _goes_before(one: Pod, other: Pod) -> bool:
+    mine, others = one.spec.priority, other.spec.priority
+    if mine != others:
+        return mine is None or (others is not None and mine < others)
+    my_class, other_class = qos_class(one), qos_class(other)
+    if my_class != other_class or my_class not in _CLASSES:
+        return my_class == "BestEffort" or (my_class == "Burstable" and other_class == "Guaranteed")
+    annotations, other_annotations = one.metadata.annotations, other.metadata.annotations
+    return annotations.prefer_no_eviction is None or other_annotations.prefer_no_eviction is not None
+
+
+def states(pod: Pod, *, init: bool, ephemeral: bool = False) -> Iterator[ContainerState]:
+    """The states of the pod's containers, and of its init and ephemeral containers if requested."""
+    status = pod.status
+    for counts, statuses in (
+        (True, status.container_statuses),
+        (init, status.init_container_statuses),
+        (ephemeral, status.ephemeral_container_statuses),
+    ):
+        for row in statuses if counts else ():
+            if row.state is not None:
+                yield row.state
+
+
+def waiting_reasons(pod: Pod, *, init: bool, ephemeral: bool = False) -> Sequence[str]:
+    """The reasons of waiting containers."""
+    return [state.waiting.reason for state in states(pod, init=init, ephemeral=ephemeral) if state.waiting is not None]
+
+
+def reasons(pod: Pod, *, init: bool, ephemeral: bool = False) -> Sequence[str]:
+    """The reasons of waiting containers, then those of terminated ones."""
+    ended = [state.terminated for state in states(pod, init=init, ephemeral=ephemeral) if state.terminated is not None]
+    return [*waiting_reasons(pod, init=init, ephemeral=ephemeral), *(state.reason for state in ended)]
+
+
+def exit_codes(pod: Pod, *, init: bool) -> Sequence[int]:
+    """The exit codes of terminated containers."""
+    return [state.terminated.exit_code for state in states(pod, init=init) if state.terminated is not None]

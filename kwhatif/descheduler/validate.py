@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.descheduler import arguments as of
-from kwhatif.descheduler.arguments import Args, DefaultEvictorArgs, PodProtections, quoted
+from kwhatif.descheduler import policy as of
+from kwhatif.descheduler.policy import Args, DefaultEvictorArgs, PodProtections, quoted
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.meta import LabelSelector
 

@@ -35,7 +35,7 @@ from kwhatif.edits.edit import (
 )
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, ObjectRef, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
@@ -201,7 +201,7 @@ def restart(edit: Restart, lookup: Lookup) -> Resolved:
     """Change the templates of workloads that roll, so that all their pods are replaced (`kubectl rollout restart`)."""
     restarted: list[Any] = []
     for workload in lookup.objects(edit.workloads):
-        name = f"{type(workload).__name__} {key_of(workload)}"
+        name = str(ObjectRef.of(workload))
         if not isinstance(workload, Deployment | StatefulSet | DaemonSet):
             lookup.mistakes.append(Wrong(f"{name} has no rollout", "restart a Deployment, StatefulSet or DaemonSet"))
         elif isinstance(workload, Deployment) and workload.spec.paused:

@@ -44,7 +44,7 @@ from kwhatif.kube.model.bystanders import (
     VerticalUpdatePolicy,
 )
 from kwhatif.kube.model.caveat.workloads import RequestsKept
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
@@ -107,13 +107,13 @@ def requests(edit: Requests, lookup: Lookup) -> Resolved:
     )
 
 
-#: Pods that no workload makes: by themselves, or for a kubelet.
-_ALONE = ("Pod ", "Node ")
+#: The owners of pods that no workload makes: themselves, or the node of a kubelet.
+_ALONE = ("Pod", "Node")
 
 
 def _owner(pod: Pod, cluster: Cluster) -> str:
     owner = workload_of(pod, cluster)
-    return f"Pod {key_of(pod)}" if not owner or owner.startswith(_ALONE) else owner
+    return f"Pod {key_of(pod)}" if not owner or ObjectRef.parse(owner).kind in _ALONE else owner
 
 
 def _source(edit: Requests) -> str:
@@ -164,8 +164,7 @@ def _switched_on(vpa: VerticalPodAutoscaler) -> VerticalPodAutoscaler:
 
 def _recommending_use(owner: str, used: _Used, before: VerticalPodAutoscaler | None) -> VerticalPodAutoscaler:
     """An autoscaler that recommends what was measured, and what it recommended `before` where nothing was."""
-    kind, _, key = owner.partition(" ")
-    namespace, _, name = key.rpartition("/")
+    ref = ObjectRef.parse(owner)
     status = None if before is None else before.status.recommendation
     known = {each.container_name: each.target for each in ([] if status is None else status.container_recommendations)}
     rows = tuple(
@@ -175,10 +174,11 @@ def _recommending_use(owner: str, used: _Used, before: VerticalPodAutoscaler | N
         for container in sorted({*known, *used})
     )
     made = VerticalPodAutoscaler(
-        api_version="autoscaling.k8s.io/v1", metadata=ObjectMeta(name=f"{kind.lower()}-{name}", namespace=namespace)
+        api_version="autoscaling.k8s.io/v1",
+        metadata=ObjectMeta(name=f"{ref.kind.lower()}-{ref.name}", namespace=ref.namespace),
     )
     spec = VerticalPodAutoscalerSpec(
-        target_ref=CrossVersionObjectReference(kind=kind, name=name),
+        target_ref=CrossVersionObjectReference(kind=ref.kind, name=ref.name),
         update_policy=VerticalUpdatePolicy(update_mode=_INITIAL),
         resource_policy=VerticalResourcePolicy(
             container_policies=(ContainerResourcePolicy(container_name="*", controlled_values=REQUESTS_ONLY),)

@@ -16,7 +16,7 @@ from kwhatif.edits.edit import DeleteObjects, Edit, Reference, Resolved, Scale, 
 from kwhatif.edits.requests import requests
 from kwhatif.edits.selection import Lookup
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of, lacks_node
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, ObjectRef, key_of, lacks_node
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta, controller_of
 from kwhatif.kube.model.node import Node
@@ -78,9 +78,7 @@ def scale_to_max(edit: ScaleToMax, lookup: Lookup) -> Resolved:
     if not found:
         where = f" in namespace {edit.namespace}" if edit.namespace else ""
         raise Wrong(f"no HorizontalPodAutoscaler{where} scales a workload of the input")
-    return _with_counts(
-        [found[name] for name in sorted(found)], lambda each: most[f"{type(each).__name__} {key_of(each)}"]
-    )
+    return _with_counts([found[name] for name in sorted(found)], lambda each: most[str(ObjectRef.of(each))])
 
 
 def _all(namespace: str | None, lookup: Lookup) -> Iterator[Scalable]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.policy.rules import Violation
 from kwhatif.policy.schema import AftermathRule, AuditRule
 from kwhatif.report.risks import AuditFindingRow, AuditLevel, ShownByRow
@@ -47,7 +48,7 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Violation]:
     for owner, rows in by_owner.items():
         count, pods = sum(row.count for row in rows), tuple(row.pod for row in rows)
         number = f"{count} pods of {owner} are" if count > 1 else f"a pod of {owner} is"
-        said = f"{owner} is" if owner.startswith("Pod ") else number
+        said = f"{owner} is" if ObjectRef.parse(owner).kind == "Pod" else number
         message = f"{said} pending once all has settled; no pod of priority {rule.pending.min_priority} or more may be"
         yield Violation(PENDING, rule.pending.level, message, pods=pods, names=(owner,))
     for refused in story.refused:  # the unknown priority may be the reason

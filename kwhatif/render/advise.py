@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import (
     Block,
     Heading,
@@ -268,10 +269,9 @@ def _patch_command(change: AdvisedChangeRow, rows: Sequence[PatchRow]) -> str:
         return f"kubectl patch --local -f {shlex.quote(change.file)} --type=json -p {patch} -o yaml"
     if not change.in_cluster:
         return f"JSON patch of {change.object}: {patch}"
-    kind, _, key = (change.object or "").partition(" ")
-    namespace, _, name = key.rpartition("/")
-    place = f"{kind.lower()} {shlex.quote(name)} -n {namespace}"
-    if kind != "Pod":
+    obj = ObjectRef.parse(change.object or "")
+    place = f"{obj.kind.lower()} {shlex.quote(obj.name)} -n {obj.namespace}"
+    if obj.kind != "Pod":
         return f"kubectl patch {place} --type=json -p {patch}"
     # The requests of a pod cannot be changed while it exists.
     local = f"kubectl patch --local -f - --type=json -p {patch} -o json"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ChangeRow
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import Item, Listing, Sentence, Verdict, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.input import NOTHING_JUDGED
@@ -175,19 +176,19 @@ def _touched(row: EditRow) -> Iterator[str]:
         by_kind: dict[str, list[TouchedRow]] = {}
         for touched in row.touched:
             if touched.change == change:
-                by_kind.setdefault(touched.object.partition(" ")[0], []).append(touched)
+                by_kind.setdefault(ObjectRef.parse(touched.object).kind, []).append(touched)
         for kind, objects in by_kind.items():
             yield _changed(objects) if change == "changed" else f"{_named(kind, objects)} {change}"
 
 
 def _named(kind: str, objects: Sequence[TouchedRow]) -> str:
-    names = [touched.object.partition(" ")[2] for touched in objects]
+    names = [ObjectRef.parse(touched.object).key for touched in objects]
     return f"{kind} {names[0]}" if len(names) == 1 else f"{plural(len(names), kind)} {some(names)}"
 
 
 def _changed(objects: Sequence[TouchedRow]) -> str:
     """All fields of one object; for many objects, only the names."""
-    kind = objects[0].object.partition(" ")[0]
+    kind = ObjectRef.parse(objects[0].object).kind
     counts = Counter(
         tuple((_INDEX.sub("[…]", field.field), field.after) for field in touched.fields) for touched in objects
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.autoscale import adds, refusal
 from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
 from kwhatif.render.certainty import qualifier
@@ -238,7 +239,7 @@ def _what(fit: FitRow, sets: int) -> str:
 
 
 def _of(counted: CountedRow) -> str:
-    return f"like {counted.workload}" if counted.workload.startswith("Pod ") else f"of {counted.workload}"
+    return f"like {counted.workload}" if ObjectRef.parse(counted.workload).kind == "Pod" else f"of {counted.workload}"
 
 
 def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Quality, str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.capacity import fit_number, stop_reasons
 from kwhatif.render.capacity import headline as capacity_headline
@@ -329,7 +330,7 @@ def _changes_by_object(rows: Sequence[ClusterChangeRow]) -> Iterator[tuple[str, 
 
 def _of_pods(rows: Sequence[ClusterChangeRow]) -> Iterator[str]:
     for change in ("added", "removed", "changed"):
-        names = list(dict.fromkeys(each.object.partition(" ")[2] for each in rows if each.change == change))
+        names = list(dict.fromkeys(ObjectRef.parse(each.object).key for each in rows if each.change == change))
         if names:
             yield f"{len(names):,} {change}: {some(names)}"
 

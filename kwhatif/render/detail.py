@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.story import Story
@@ -75,7 +76,7 @@ def _nodes_of_threats(report: Report) -> Iterator[str]:
     if report.threats is not None:
         yield from (row.node for row in report.threats.pressure)
         yield from (row.node for row in report.threats.of("class") if row.node)
-        yield from (row.by.removeprefix("Node ") for row in report.threats.of("taint", "outage", "drain"))
+        yield from (ObjectRef.parse(row.by).key for row in report.threats.of("taint", "outage", "drain"))
     if report.who_fits is not None:
         yield from (report.who_fits.node, *(row.elsewhere for row in report.who_fits.takers if row.elsewhere))
 

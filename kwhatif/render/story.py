@@ -40,7 +40,6 @@ from kwhatif.render.story_rows import (
     pending_rows,
     places,
     refused_rows,
-    seconds,
     timeline,
     tree,
 )
@@ -56,7 +55,7 @@ from kwhatif.report.story import (
     VerdictRow,
     What,
 )
-from kwhatif.words.amounts import plural, some, took
+from kwhatif.words.amounts import in_seconds, plural, some, took
 from kwhatif.words.workload import group_line
 
 #: The most rows about what happens anyway.
@@ -137,7 +136,7 @@ def _endless(story: Story) -> str:
     if cycle is None:
         return "it never settles"
     who = some(cycle.participants)
-    again = f"every {seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
+    again = f"every {in_seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
     return f"it never settles: {who} replace each other {again}"
 
 
@@ -261,7 +260,7 @@ def _states(row: StoryNodeRow) -> tuple[str, str]:
 def _commands(story: Story) -> Iterator[Block]:
     for command in story.commands:
         end = "did not end" if command.ok is None else "done" if command.ok else "failed"
-        first = Item((exact(command.command), f": {end} after {seconds(command.seconds)}"), tone="strong")
+        first = Item((exact(command.command), f": {end} after {in_seconds(command.seconds)}"), tone="strong")
         yield Listing([first, *(Item((exact(line),), depth=1, tone="faint") for line in command.output)], "lines")
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import Block, Item, Listing, Sentence, Table, number, shown, words
 from kwhatif.render.detail import Detail
 from kwhatif.report.story import (
@@ -22,7 +23,7 @@ from kwhatif.report.story import (
     StoryWorkloadRow,
 )
 from kwhatif.simulation.history import EventRow
-from kwhatif.words.amounts import plural, some
+from kwhatif.words.amounts import in_seconds, plural, some
 
 #: How a pod went, in words.
 _HOW = {
@@ -57,14 +58,14 @@ def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[Stor
         if row.pending or row.before != row.after:
             rows.append(row)
         elif is_different(row):
-            is_well = row.workload.startswith("DaemonSet ") or row.ready_after >= row.ready_before
+            is_well = ObjectRef.parse(row.workload).kind == "DaemonSet" or row.ready_after >= row.ready_before
             (as_before if is_well else rows).append(row)
     return rows, as_before
 
 
 def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
     """`24 DaemonSets, 1 Deployment`."""
-    counts = Counter(row.workload.partition(" ")[0] for row in rows)
+    counts = Counter(ObjectRef.parse(row.workload).kind for row in rows)
     return ", ".join(plural(count, kind) for kind, count in counts.items())
 
 
@@ -86,7 +87,7 @@ def course_of(row: StoryWorkloadRow) -> str:
     came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
     if max(sum(came.values()), sum(left.values())) != 1:
         return ""
-    who = row.workload if row.workload.startswith("Pod ") else f"a pod of {row.workload}"
+    who = row.workload if ObjectRef.parse(row.workload).kind == "Pod" else f"a pod of {row.workload}"
     if came and left:
         return f"{who} goes from {', '.join(left)} to {', '.join(came)}"
     return f"{who} comes to {', '.join(came)}" if came else f"{who} leaves {', '.join(left)}"
@@ -199,19 +200,14 @@ _NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "C
 _MESSAGES = ("unschedulable", "nominated")
 
 
-def seconds(value: float) -> str:
-    """`30 s`."""
-    return f"{value:g} s"
-
-
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
     """When each event happened, from the start of what was asked; with `-o wide` also earlier and minor events."""
-    rows = [(seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
+    rows = [(in_seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
     yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:
         count = plural(story.first_event, "event")
         hint = "" if detail.page else " (-o wide)"
-        before = f"Before, the cluster settles by itself: {count} in {seconds(story.asked or 0.0)}{hint}"
+        before = f"Before, the cluster settles by itself: {count} in {in_seconds(story.asked or 0.0)}{hint}"
         yield Sentence(before, "faint")
 
 
@@ -219,7 +215,7 @@ def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
     """Equal events at one moment are one line, for pods by workload; refusals at any time."""
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in story.events if detail.wide else story.events[story.first_event :]:
-        is_news = detail.wide or _kind(event) not in _NO_NEWS
+        is_news = detail.wide or event.ref.kind not in _NO_NEWS
         if event.verb != "removed" and is_news:  # the end of its containers has been said
             groups.setdefault(_place(event, detail), []).append(event)
     said = {row.message: "see PENDING" for row in story.pending if row.message}
@@ -238,7 +234,7 @@ def _since_asked(story: Story) -> Story:
 
 def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
     """What the event has in common with others of the same line."""
-    kind = _kind(event)
+    kind = event.ref.kind
     if event.verb == _REFUSED:
         return _refusal(event)
     if kind == "Node":
@@ -250,18 +246,14 @@ def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
 
 
 def _refusal(event: EventRow) -> tuple[object, ...]:
-    return event.actor, event.verb, _kind(event), why_refused(event.detail)
+    return event.actor, event.verb, event.ref.kind, why_refused(event.detail)
 
 
 def _actor(event: EventRow) -> str:
     """Who acted: one kubelet is like another, and what works on a node is not named by it."""
     if event.actor.startswith("kubelet "):
         return "kubelet"
-    return event.actor.removesuffix(f" {event.object.removeprefix('Node ')}") if _kind(event) == "Node" else event.actor
-
-
-def _kind(event: EventRow) -> str:
-    return event.object.partition(" ")[0]
+    return event.actor.removesuffix(f" {event.ref.key}") if event.ref.kind == "Node" else event.actor
 
 
 def why_refused(message: str) -> str:
@@ -272,8 +264,8 @@ def why_refused(message: str) -> str:
 def _line(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     first = alike[0]
     if first.verb == _REFUSED and len(alike) > 1:
-        times = f"{len(alike):,} times, until {seconds(alike[-1].at)}"
-        return f"{_REFUSED} a {_kind(first)} {times}: {why_refused(first.detail)}"
+        times = f"{len(alike):,} times, until {in_seconds(alike[-1].at)}"
+        return f"{_REFUSED} a {first.ref.kind} {times}: {why_refused(first.detail)}"
     phrase = PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
     nodes = list(dict.fromkeys(event.node for event in alike if event.node))
     where = f" {'to' if first.verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""
@@ -285,25 +277,25 @@ def _objects(alike: Sequence[EventRow]) -> str:
     objects = list(dict.fromkeys(event.object for event in alike))
     if len(objects) == 1:
         return first.object
-    kind = _kind(first)
+    kind = first.ref.kind
     if kind == "Pod":
         return f"{len(objects):,} pods of {first.workload}"
     noun = "node" if kind == "Node" else kind
-    names = some([each.removeprefix(f"{kind} ") for each in objects])
+    names = some([ObjectRef.parse(each).key for each in objects])
     nouns = f"{noun}es" if noun.endswith("s") else ""
     return f"{plural(len(objects), noun, nouns)} ({names})"
 
 
 def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
+    if by := list(dict.fromkeys(event.by for event in alike if event.by)):
+        return f" for {some(by)}"
     details = list(dict.fromkeys(event.detail for event in alike if event.detail))
     if not details:
         return ""
     first, *others = details
-    if first.startswith("for "):
-        return f" for {some([each.removeprefix('for ') for each in details])}"
     if alike[0].verb in _MESSAGES:
         message, first = first, said.get(first, first)
-        said.setdefault(message, f"as at {seconds(alike[0].at)}")
+        said.setdefault(message, f"as at {in_seconds(alike[0].at)}")
     more = f" (and {plural(len(others), 'other message')})" if others else ""
     return f": {first}{more}"
 
@@ -323,7 +315,7 @@ def _below(story: Story) -> Iterator[Item]:
         alike, depth = stack.pop()
         first = alike[0]
         actor = first.actor if first.actor.startswith("kubelet ") else _actor(first)
-        yield Item(f"{seconds(first.at):>8}  {actor} {_line(alike, said)}", depth=depth)
+        yield Item(f"{in_seconds(first.at):>8}  {actor} {_line(alike, said)}", depth=depth)
         for event in reversed(alike):
             stack.extend((group, depth + 1) for group in reversed(_siblings(children, event.id)))
 

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.certainty import choices
-from kwhatif.render.deschedule import worded_cycle
-from kwhatif.render.story_rows import seconds
 from kwhatif.report import Report
 from kwhatif.report.deciders import DescheduleRow
 from kwhatif.report.decision import FindingRow
 from kwhatif.report.inputs import StandInRow
 from kwhatif.report.risks import AuditFindingRow, AuditRow
 from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story, VerdictRow
+from kwhatif.words.amounts import in_seconds
 from kwhatif.words.harm import finding_message, why_blocked, why_harmful
 from kwhatif.words.workload import decisions_by_workload, workload_message
 
@@ -50,7 +50,7 @@ def _assumptions(story: Story) -> Iterator[str]:
         else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
     )
     yield f"a pod takes {end} to end"
-    if any(row.workload.startswith("Job ") for row in story.workloads):
+    if any(ObjectRef.parse(row.workload).kind == "Job" for row in story.workloads):
         yield "Jobs run on, unless it is said for how long, or a deadline within 10 minutes makes room for others"
     if "nodeStartup" in given:
         yield f"a new node is ready {_seconds(given['nodeStartup'])} after the autoscaler has asked for it"
@@ -86,7 +86,7 @@ def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
 
 
 def _seconds(value: object) -> str:
-    return seconds(value) if isinstance(value, float | int) else str(value)
+    return in_seconds(value) if isinstance(value, float | int) else str(value)
 
 
 def worded(report: Report) -> Report:
@@ -111,6 +111,8 @@ def worded(report: Report) -> Report:
 
 
 def _cycle(row: DescheduleRow) -> DescheduleRow:
+    from kwhatif.render.deschedule import worded_cycle  # other answers do not need it
+
     return replace(worded_cycle(row), story=None if row.story is None else worded_story(row.story))
 
 

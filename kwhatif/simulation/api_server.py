@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from kwhatif.admission.quota.state import Counted, QuotaAdmission, counted, is_c
 from kwhatif.admission.vertical_autoscaler import is_ignored
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks_node
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
@@ -27,7 +27,16 @@ from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, EventRow, Gone, History, said_of_update
+from kwhatif.simulation.history import (
+    DISRUPTIONS,
+    GONE_VERBS,
+    EventRow,
+    Gone,
+    History,
+    Verb,
+    removed_for,
+    said_of_update,
+)
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
@@ -96,10 +105,16 @@ class ApiServer(SimulatedView):
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
-        self, because: int | None, actor: str, verb: str, obj: object, node: str | None = None, detail: str = ""
+        self,
+        because: int | None,
+        actor: str,
+        verb: Verb,
+        obj: KubernetesObject | ObjectRef,
+        node: str | None = None,
+        detail: str = "",
     ) -> int:
         """Record an event of the story; returns its id."""
-        name = obj if isinstance(obj, str) else f"{type(obj).__name__} {key_of(cast('KubernetesObject', obj))}"
+        name = str(obj if isinstance(obj, ObjectRef) else ObjectRef.of(obj))
         number = len(self.history.events)
         return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
 
@@ -256,7 +271,7 @@ class ApiServer(SimulatedView):
         end = pod.metadata.deletion_timestamp
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
-        detail = f"for {write.by}" if write.by else ""
+        detail = removed_for(write.by)
         event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1
@@ -381,7 +396,7 @@ class PodLimits:
         least = FEW if is_absurd else self._evicting
         if count < least:
             return False
-        name = f"{type(workload).__name__} {key_of(workload)}"
+        name = str(ObjectRef.of(workload))
         known = self._known.get(name)
         if known is None or known[0] != view.now:
             nodes = view.state.nodes

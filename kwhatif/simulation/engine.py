@@ -13,7 +13,7 @@ from copy import copy
 from kwhatif.controllers.contract import Controller, earliest
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.errors import OutOfTime
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import has_groups
@@ -154,7 +154,7 @@ class Engine:
         """The node's kubelet stops reporting."""
 
         def silenced(api_server: ApiServer) -> None:
-            event = api_server.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
+            event = api_server.note(None, f"kubelet {node}", "fell silent", ObjectRef("Node", node))
             self.kubelets.silence(node)
             self.reactions.look_at(api_server.state.cluster.get(Node, node), event)
 
@@ -164,7 +164,7 @@ class Engine:
         """The node's kubelet reports again."""
 
         def recovered(api_server: ApiServer) -> None:
-            event = api_server.note(None, f"kubelet {node}", "came back", f"Node {node}")
+            event = api_server.note(None, f"kubelet {node}", "came back", ObjectRef("Node", node))
             self.kubelets.wake(node)
             for write in returned(node, api_server):
                 api_server.write(write, f"kubelet {node}", event)

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.controllers.contract import SyncResult, View, earliest
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.simulation.api_server import ApiServer
 
 
@@ -75,7 +76,7 @@ class Evictors:
 
     def begin(self, evictor: Evictor) -> None:
         """Start an evictor."""
-        because = self._api_server.note(None, "user", "ran", evictor.name)
+        because = self._api_server.note(None, "user", "ran", ObjectRef.parse(evictor.name))
         self._active.append(_Evicting(evictor, self._api_server.now, because))
 
     def next(self, *, alone: bool = False) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
@@ -10,6 +10,7 @@ from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupOutcom
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.profiles import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
+from kwhatif.simulation.history import Verb
 from kwhatif.simulation.scheduler import ACTOR, Scheduler
 
 
@@ -64,8 +65,8 @@ class GroupCycle:
         same = before is not None and before.result.status == result.status and not result.is_placed
         if scheduler.is_in_vain(info.uid, same=same):
             return because
-        verb = "placed" if result.is_placed else "unschedulable"
-        return scheduler.api_server.note(because, ACTOR, verb, f"PodGroup {key}", detail=result.status.message)
+        verb: Verb = "placed" if result.is_placed else "unschedulable"
+        return scheduler.api_server.note(because, ACTOR, verb, ObjectRef("PodGroup", key), detail=result.status.message)
 
     def _submit(
         self, result: GroupResult, members: list[QueuedPodInfo], event: int | None, scheduler: Scheduler

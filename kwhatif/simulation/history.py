@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from kwhatif.controllers.contract import How
 from kwhatif.controllers.taint_eviction import ready_status
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.meta import Row, controller_of
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
+
+#: What happens to an object.
+Verb = Literal[
+    "adopted",
+    "bound",
+    "came back",
+    "changed",
+    "collected",
+    "completed",
+    "cordoned",
+    "could not attach",
+    "could not evict",
+    "created",
+    "deferred",
+    "deleted",
+    "ended",
+    "evicted",
+    "evicted by device taint",
+    "evicted by taint",
+    "failed",
+    "fell silent",
+    "found infeasible",
+    "labelled",
+    "nominated",
+    "not ready",
+    "pending",
+    "placed",
+    "preempted",
+    "ran",
+    "ready",
+    "released",
+    "removed",
+    "resized",
+    "restarted",
+    "running",
+    "scaled",
+    "succeeded",
+    "tainted",
+    "uncordoned",
+    "unknown",
+    "unschedulable",
+    "was refused",
+]
 
 
 class EventRow(Row):
@@ -25,13 +69,31 @@ class EventRow(Row):
     because: int | None
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
-    verb: str
-    #: Kind and key.
+    verb: Verb
+    #: Kind and key, see `ref`.
     object: str
     #: The workload of a pod, as known in the end.
     workload: str | None = None
     node: str | None = None
     detail: str = ""
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object."""
+        return ObjectRef.parse(self.object)
+
+    @property
+    def by(self) -> str:
+        """Of a pod that is removed: for what, as in `Gone.by`; "": nothing is said of that."""
+        return self.detail.removeprefix(_FOR) if self.detail.startswith(_FOR) else ""
+
+
+_FOR = "for "
+
+
+def removed_for(by: str) -> str:
+    """The detail of a pod's removal, where it is done for another pod; `EventRow.by` reads it."""
+    return f"{_FOR}{by}" if by else ""
 
 
 class Gone(msgspec.Struct, frozen=True):
@@ -70,6 +132,16 @@ class History:
         self.events.append(event)
         return event.id
 
+    def touched(self) -> dict[str, None]:
+        """All objects that there are events of, in their order."""
+        return dict.fromkeys(event.object for event in self.events)
+
+    def keys(self, kind: type[KubernetesObject], *verbs: Verb) -> Iterator[str]:
+        """The keys of the objects of a kind in events of these verbs, in order; an object may come twice."""
+        for event in self.events:
+            if event.verb in verbs and event.ref.kind == kind.__name__:
+                yield event.ref.key
+
     def lose(self, gone: Gone) -> None:
         """Record that the pod goes; the first reason counts."""
         self.gone.setdefault(gone.uid, gone)
@@ -83,7 +155,7 @@ _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 class Said(NamedTuple):
     """The text of an update in the story."""
 
-    verb: str
+    verb: Verb
     detail: str = ""
 
 
@@ -106,12 +178,12 @@ def said_of_update(before: Any, after: Any) -> Said | None:
     return Said("changed") if spec is not None and spec != before.spec else None
 
 
-def _new_condition(before: Job, after: Job) -> str:
+def _new_condition(before: Job, after: Job) -> Literal["completed", "failed"] | None:
     def true(job: Job) -> set[str]:
         return {condition.type for condition in job.status.conditions if condition.status == "True"}
 
     new = true(after) - true(before)
-    return "completed" if "Complete" in new else "failed" if "Failed" in new else ""
+    return "completed" if "Complete" in new else "failed" if "Failed" in new else None
 
 
 def _said_of_node(before: Node, after: Node) -> Said | None:
@@ -134,19 +206,24 @@ def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
     return sorted(f"{sign}{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in taints)
 
 
+def phase_verb(phase: str) -> Verb:
+    """The verb of a pod that gets into this phase."""
+    return cast("Verb", phase.lower())
+
+
 def _said_of_pod(before: Pod, after: Pod) -> Said | None:
     was, now = (pod_condition(pod, "Ready") or PodCondition(status="False") for pod in (before, after))
     if was.status != now.status:
         return Said("ready" if now.status == "True" else "not ready")
     if before.status.phase != after.status.phase:
-        return Said(after.status.phase.lower())
+        return Said(phase_verb(after.status.phase))
     if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
         return Said("changed")
     return None
 
 
 #: How a pod is removed -> the verb of the event.
-GONE_VERBS: Mapping[How, str] = {
+GONE_VERBS: Mapping[How, Verb] = {
     "Preempted": "preempted",
     "Evicted": "evicted",
     "TaintEviction": "evicted by taint",

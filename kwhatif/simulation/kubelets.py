@@ -18,6 +18,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.simulation.api_server import ApiServer, held
 from kwhatif.simulation.attachments import Attachments
 from kwhatif.simulation.clock import Agenda
+from kwhatif.simulation.history import Verb, phase_verb
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, restarting, running
 from kwhatif.simulation.resizes import RETRY, Resizes
@@ -243,7 +244,7 @@ class Kubelets:
         if is_terminal(pod):
             return
         api_server = self._api_server
-        verb = "ended" if pod.metadata.deletion_timestamp is not None else due.phase.lower()
+        verb: Verb = "ended" if pod.metadata.deletion_timestamp is not None else phase_verb(due.phase)
         event = api_server.note(due.because, _name(pod), verb, pod, pod.spec.node_name)
         api_server.put(ended(pod, due.phase, api_server.stamp(api_server.now)), event)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import NamedTuple
 
@@ -11,11 +11,12 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal, pod_condition
 from kwhatif.simulation import resizing
 from kwhatif.simulation.api_server import ApiServer
+from kwhatif.simulation.history import Verb
 
 #: `retryDelay`: a resize is retried at least this often (in seconds), such as on a node that has grown.
 RETRY = 180.0
 #: Decision -> the verb of the event.
-_VERBS = {"Deferred": "deferred", "Infeasible": "found infeasible"}
+_VERBS: Mapping[str, Verb] = {"Deferred": "deferred", "Infeasible": "found infeasible"}
 REFUSING_VERBS = frozenset(_VERBS.values())
 
 

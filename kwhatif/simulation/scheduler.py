@@ -15,7 +15,7 @@ from typing import Protocol, Self
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
@@ -29,6 +29,7 @@ from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo,
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
+from kwhatif.simulation.history import Verb
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
@@ -282,8 +283,8 @@ class Scheduler:
         now = info.pod_info.pod.status.nominated_node_name
         if self.is_in_vain(info.uid, same=same and nominated == now):
             return because
-        verb = "nominated" if nominated and nominated != now else "unschedulable"
-        return self.api_server.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
+        verb: Verb = "nominated" if nominated and nominated != now else "unschedulable"
+        return self.api_server.note(because, ACTOR, verb, ObjectRef("Pod", info.key), nominated, message)
 
     def is_in_vain(self, uid: str, *, same: bool) -> bool:
         """Whether an attempt ended as the one before it, which is counted."""
@@ -343,7 +344,7 @@ class Scheduler:
             self.groups.placed.add(info.uid)
         if result.tied or result.hinted:
             self.ties[info.uid] = result.find_ties
-        event = api_server.note(because, ACTOR, "bound", f"Pod {info.key}", node)
+        event = api_server.note(because, ACTOR, "bound", ObjectRef("Pod", info.key), node)
         for obj in reserved:
             api_server.put(obj, event)
         pod = api_server.state.cluster.get(Pod, info.key)

@@ -7,9 +7,9 @@ from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.descheduler.build import build_policy
+from kwhatif.descheduler.build import RunnablePolicy, build_policy
 from kwhatif.descheduler.decode import sorted_keys
-from kwhatif.descheduler.policy import KIND, RunnablePolicy
+from kwhatif.descheduler.policy import KIND
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored

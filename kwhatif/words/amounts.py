@@ -87,6 +87,11 @@ def took(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
+def in_seconds(value: float) -> str:
+    """`30 s`, `2.5 s`."""
+    return f"{value:g} s"
+
+
 def duration(elapsed: int) -> str:
     """Seconds as kubectl prints them: the largest unit, and the next one if it is still significant."""
     largest = next((place for place, (_, unit) in enumerate(_AGE) if elapsed >= unit), len(_AGE) - 1)

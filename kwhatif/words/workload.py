@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind, VictimRow, WorkloadRow
 from kwhatif.report.inputs import SourceRow
@@ -75,7 +76,7 @@ def decisions_by_workload(report: Report) -> tuple[list[tuple[WorkloadRow, list[
 
 def workload_message(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     """The sentence about a workload, from its counts and the decisions about its judged pods."""
-    if row.update == "changed" and row.name.startswith("Pod ") and not (decisions or row.removed):
+    if row.update == "changed" and ObjectRef.parse(row.name).kind == "Pod" and not (decisions or row.removed):
         return "changed in place"
     is_pod = row.update == "unchanged" and len(decisions) == 1 and row.name == f"Pod {decisions[0].pod}"
     judged = Counter(decision.outcome for decision in decisions)
@@ -119,7 +120,7 @@ def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:
     """
     said = f"hangs after {row.updated} of {row.wanted} new pods"
     if blocking:
-        has_name = (blocking[0].owner or "").startswith("StatefulSet ")
+        has_name = ObjectRef.parse(blocking[0].owner or "").kind == "StatefulSet"
         which = blocking[0].pod.partition("/")[2] if has_name else f"the {ordinal(row.updated + 1)}"
         said += f": {which} {_OBSTACLES.get(blocking[0].outcome, 'does not run')}"
     elif row.waits_for:
@@ -167,7 +168,7 @@ def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
     """One part per outcome; for a StatefulSet, whose pods have fixed names, one per run of equal outcomes."""
     runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
     runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
-    has_names = bool(decisions) and (decisions[0].owner or "").startswith("StatefulSet ")
+    has_names = bool(decisions) and ObjectRef.parse(decisions[0].owner or "").kind == "StatefulSet"
     if has_names and len(runs) <= _MOST_RUNS and not {*beyond} - {"Waits"}:
         yield from (_fared(run, _named(run)) for run in runs)
         return

@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.workload import SCALABLE, Scalable
 from kwhatif.workloads.expand import replicas_of
 
@@ -33,7 +33,7 @@ def scalers_of(workload: object, cluster: Cluster) -> Sequence[HorizontalPodAuto
     """The autoscalers of the workload, by name."""
     if not isinstance(workload, SCALABLE):
         return ()
-    name = f"{type(workload).__name__} {key_of(workload)}"
+    name = str(ObjectRef.of(workload))
     return cluster.derived(_by_target, HorizontalPodAutoscaler).get(name, ())
 
 

@@ -21,7 +21,7 @@ from kwhatif.kube.model.caveat.workloads import (
     ReplicasKept,
     WorkloadNotInDump,
 )
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.pod import Pod, PodStatus, is_terminal
 from kwhatif.kube.model.workload import (
     CronJob,
@@ -91,7 +91,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
     pods = pods_of(workload, cluster)
     if not pods:
         return WorkloadUpdate("new", added=expand(workload, cluster))
-    caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
+    caveat = WorkloadNotInDump(workload=str(ObjectRef.of(workload)), count=len(pods))
     return replace(_update(workload, None, pods, cluster, rollout), caveat=caveat)
 
 
@@ -104,7 +104,7 @@ def plan_merged(new: Merged, cluster: Cluster, rollout: Rollout = "final") -> Wo
     caveat = update.caveat
     if caveat is None and new.keeps_number and known.spec.replicas not in (None, 1):
         # An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left.
-        caveat = ReplicasKept(workload=f"{type(workload).__name__} {key_of(workload)}", replicas=known.spec.replicas)
+        caveat = ReplicasKept(workload=str(ObjectRef.of(workload)), replicas=known.spec.replicas)
     if caveat is None and update.kind in ("unchanged", "scaled"):
         caveat = _not_compared(workload, difference)
     return replace(update, caveat=caveat)
@@ -145,7 +145,7 @@ def _not_compared(workload: PodSource, difference: TemplateDifference | None) ->
         return FieldsNotCompared()
     if difference.kind != "unsure":
         return None
-    return FieldsNotCompared(workload=f"{type(workload).__name__} {key_of(workload)}", field=difference.field)
+    return FieldsNotCompared(workload=str(ObjectRef.of(workload)), field=difference.field)
 
 
 def _without_images(update: WorkloadUpdate, known: object) -> WorkloadUpdate:

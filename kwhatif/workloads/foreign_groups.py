@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.bystanders import CoschedulingPodGroup, VolcanoPodGroup
 from kwhatif.kube.model.caveat.scheduling import ForeignGroups
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSchedulingGroup, PodSpec, is_terminal
 from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
@@ -108,7 +108,7 @@ def as_gangs(objects: list[Any], cluster: Cluster) -> GroupedObjects:
         of.setdefault(key, group)
         made.append(_member(obj, group.as_name))
     known = cluster.all(PodGroup)
-    said = {f"{type(each).__name__} {key_of(each)}": each.spec.min_member for each in objects if _is_foreign(each)}
+    said = {str(ObjectRef.of(each)): each.spec.min_member for each in objects if _is_foreign(each)}
     for key, group in of.items():
         least[key] = _least(group, key.partition("/")[0], cluster, said) or least[key]
     groups = [_group(key, least[key] or counts[key], like[key]) for key in counts if key not in known]
@@ -199,6 +199,6 @@ def foreign_groups(objects: list[Any], *, treated: bool) -> Iterator[ForeignGrou
             found = _grouped(obj)
             system = found[0].system if found is not None and found[0].is_placed_together else ""
         if system:
-            named.setdefault(system, []).append(f"{type(obj).__name__} {key_of(obj)}")
+            named.setdefault(system, []).append(str(ObjectRef.of(obj)))
     for system, names in sorted(named.items()):
         yield ForeignGroups(system=system, objects=tuple(sorted(names)), treated=treated)

@@ -17,7 +17,7 @@ from kwhatif.admission.asked import NewObject, asked_about
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
-from kwhatif.kube.model.cluster import Cluster, key_of, lacks
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
 from kwhatif.kube.model.policy import Injection, KnownInjection, MutatingWebhookConfiguration
@@ -153,7 +153,7 @@ class ShownInjections:
 
     def _controllers(self, owner: str) -> Iterator[PodController]:
         """What makes the pods of the workload: itself; else its ReplicaSets or Jobs, the newest first."""
-        kind, _, key = owner.partition(" ")
+        kind, key = ObjectRef.parse(owner)
         if kind in POD_CONTROLLERS:
             itself: PodController | None = self._cluster.get(POD_CONTROLLERS[kind], key)
             yield from () if itself is None else (itself,)

@@ -12,7 +12,7 @@ import xmlschema
 
 from kwhatif.cli.app import app
 from kwhatif.cli.cluster_options import complete_edit
-from kwhatif.cli.names import complete_node, complete_object
+from kwhatif.cli.options import complete_node, complete_object
 from tests.cli.running import run
 from tests.schemas import validator
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.cli.completion import answer
+from kwhatif.cli.about import completed
 
 #: What the shell is to do: nothing more, or to complete names of files.
 NO_FILES, FILES = ":4", ":0"
 
 
 def values(*words: str) -> list[str]:
-    return [line.partition("\t")[0] for line in answer(list(words))]
+    return [line.partition("\t")[0] for line in completed(list(words))]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def test_candidates(words: tuple[str, ...], expected: list[str]) -> None:
 
 
 def test_all_commands_are_described() -> None:
-    lines = answer([""])
+    lines = completed([""])
     assert {"schedule", "drain", "capacity", "gate"} <= {line.partition("\t")[0] for line in lines}
     assert all(line.partition("\t")[2] for line in lines[:-1])
-    assert lines == answer([])
+    assert lines == completed([])
 
 
 def test_the_entry_point_is_the_name_that_kubectl_looks_for(

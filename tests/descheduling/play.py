@@ -9,7 +9,7 @@ from typing import Any
 import kwhatif
 from kwhatif.descheduler.attempt import DeschedulingCycle
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.errors import InputError
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.sources.descheduler_policy import read_descheduler_policy
@@ -26,4 +26,4 @@ def play(case: dict[str, Any]) -> DeschedulingCycle | str:
         policy = read_descheduler_policy(text, cluster, stdin=io.BytesIO()).policy
     except InputError as failure:
         return str(failure)
-    return run_cycle(policy, DeschedulerWorld(State(cluster), parse_time(case["now"])))
+    return run_cycle(policy, Sandbox(State(cluster), parse_time(case["now"])))

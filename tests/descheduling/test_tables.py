@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kwhatif.descheduler.arguments import ARGUMENTS
 from kwhatif.descheduler.attempt import DeschedulingCycle
+from kwhatif.descheduler.policy import ARGUMENTS
 from tests.descheduling.mutate import mutated, recorded
 from tests.descheduling.play import play
 from tests.descheduling.tables import Json, case_of, rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.autoscaler.karpenter.controllers import disrupt, provision
+from kwhatif.autoscaler.karpenter import disrupt, provision
 from kwhatif.autoscaler.karpenter.instance_types import build_instance_types
 from kwhatif.autoscaler.karpenter.settings import read_settings
 from kwhatif.sources.decoding.autoscalers import kept_settings

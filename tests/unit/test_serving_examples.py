@@ -8,9 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from kwhatif.render.metrics import families, state_families
-from kwhatif.render.rbac import cluster_role
-from kwhatif.report.measured import Measured
+from kwhatif.api.metrics import Measured
+from kwhatif.cli.about import cluster_role
+from kwhatif.cli.metrics import families, state_families
+from kwhatif.sources.decoding.asked import ASKED
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 SERVED = {
@@ -39,7 +40,7 @@ def test_rules_and_panels_are_about_what_is_served() -> None:
 
 def test_the_manifest_has_the_role_and_nothing_more() -> None:
     objects = list(yaml.safe_load_all((EXAMPLES / "serve.yaml").read_text()))
-    assert objects[0] == yaml.safe_load(cluster_role(watch=True))
+    assert objects[0] == yaml.safe_load(cluster_role(ASKED, watch=True))
     assert [obj["kind"] for obj in objects] == ["ClusterRole", "ServiceAccount", "ClusterRoleBinding", "Deployment"]
     verbs = {verb for rule in objects[0]["rules"] for verb in rule["verbs"]}
     resources = {resource for rule in objects[0]["rules"] for resource in rule.get("resources", ())}

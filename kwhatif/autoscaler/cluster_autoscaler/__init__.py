@@ -10,10 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import Autoscaler, IgnoredPod, RefusedPod, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.cluster_autoscaler.batch import pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror, pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of
@@ -61,16 +60,16 @@ def scale_up(
     templates = templates_of(settings, state, now, cached)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, unready, now)
-    batch = pods_to_help(snapshot, state, flags, now)
+    unschedulable = pods_to_help(snapshot, state, flags, now)
     ready = len(state.nodes) - len(unready)
-    ignored = tuple(IgnoredPod(pod=shown(pod), reason=_YOUNG.format(at=at)) for pod in batch.young)
-    if not batch.pods or not (ready or flags.scale_up_from_zero):
+    ignored = tuple(IgnoredPod(pod=shown(pod), reason=_YOUNG.format(at=at)) for pod in unschedulable.young)
+    if not unschedulable.pods or not (ready or flags.scale_up_from_zero):
         return ScalingRound(ignored=ignored), said
     if 0 < flags.max_nodes_total <= ready:
         message = f"max total nodes in cluster reached: {flags.max_nodes_total}"
-        refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in batch.pods)
+        refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in unschedulable.pods)
         return ScalingRound(refused=refused, ignored=ignored), said
-    found = ScaleUp(snapshot, settings, templates, batch.pods, unready).run()
+    found = ScaleUp(snapshot, settings, templates, unschedulable.pods, unready).run()
     return replace(found.round, ignored=ignored), (*said, *_of_choice(settings, found))
 
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
+from kwhatif.autoscaler.cluster_autoscaler.nodes import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_spec import PodAffinityTerm, ResourceList
+from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.quantity import milli_value, parse_quantity, value
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
@@ -163,11 +164,6 @@ def _score(pod: PodInfo, node: Node) -> float:
     if memory > 0:
         score += requested.memory / memory
     return score
-
-
-def allocatable(node: Node) -> ResourceList:
-    """What pods may use of the node."""
-    return node.status.capacity if node.status.allocatable is None else node.status.allocatable
 
 
 def _spreads_over_hosts(pod: Pod) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.kube.model.meta import SECOND, parse_time
 from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.quantity import parse_quantity, value
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
@@ -56,6 +57,11 @@ class Readiness(NamedTuple):
     since: int
 
 
+def allocatable(node: Node) -> ResourceList:
+    """What pods may use of the node."""
+    return node.status.capacity if node.status.allocatable is None else node.status.allocatable
+
+
 def readiness(node: Node, flags: Flags) -> Readiness:
     """Whether the node can be used; one that has a taint of its start cannot yet."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
@@ -74,7 +80,7 @@ def _waits_for_gpus(node: Node) -> bool:
     labels = node.metadata.labels
     if not any(label in labels for label in _GPU_LABELS):
         return False
-    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    listed = allocatable(node)
     return not any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
 
 
@@ -127,7 +133,7 @@ def is_being_deleted(node: Node, now: int) -> bool:
 
 def gpu_of(node: Node) -> str | None:
     """The resource that a node with GPUs is judged by (`GetNodeGPUFromCloudProvider`); None: it has none."""
-    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    listed = allocatable(node)
     for name in _GPUS:
         if parse_quantity(listed.get(name, 0)):
             return name

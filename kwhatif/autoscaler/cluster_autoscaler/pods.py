@@ -1,18 +1,29 @@
-"""Pods as the Cluster Autoscaler sees them: the kind of each, and which are equivalent."""
+"""Pods as the Cluster Autoscaler sees them: the kind of each, which are equivalent, and which nodes are added for.
+
+(`core/podlistprocessor/`.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
+from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
+from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
+from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
-from kwhatif.kube.model.pod import Pod, PodSpec, pod_condition
+from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.quantity import parse_duration
-from kwhatif.kube.model.storage import Volume
+from kwhatif.kube.model.storage import CSINode
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: So long after its grace period a pod that is being deleted counts as gone (`PodLongTerminatingExtraThreshold`).
 _EXTRA_SECONDS = 30
@@ -78,17 +89,6 @@ def _delay(text: str) -> int:
         return 0
 
 
-def said_of(pod: Pod) -> bytes:
-    """Equal for pods with equal labels, and specs that differ in nothing but names (`PodSpecSemanticallyEqual`)."""
-    return msgspec.json.encode((sorted(pod.metadata.labels.items()), _sanitized(pod.spec)))
-
-
-def _sanitized(spec: PodSpec) -> PodSpec:
-    """Without what differs from pod to pod: the host name, and volumes without a source that any rule reads."""
-    volumes = tuple(volume for volume in spec.volumes if volume != Volume(name=volume.name))
-    return replace(spec, hostname="", volumes=volumes)
-
-
 class Equivalence:
     """Numbers groups of equivalent pods: of one controller, with equal labels and specs; up to a limit."""
 
@@ -123,3 +123,139 @@ def equivalent(pods: Iterable[PodInfo]) -> Sequence[Sequence[PodInfo]]:
     for pod in pods:
         groups.setdefault(equivalence.number(pod), []).append(pod)
     return list(groups.values())
+
+
+_TPU = "cloud-tpus.google.com/"
+#: Behind the name of the copy that is tried in place of a pod that has to leave its node.
+_MOVED = " (drained)"
+
+
+class UnschedulablePods(NamedTuple):
+    """The pods to help, the highest priority first, and those that fit on existing nodes (`namespace/name` -> node)."""
+
+    pods: Sequence[PodInfo]
+    fitting: Mapping[str, str]
+    #: Those that have not waited for long enough.
+    young: Sequence[PodInfo]
+
+
+def snapshot_of(state: State, profile: Profile, flags: Flags, *, expendable: bool = False) -> Snapshot:
+    """The cluster without pods that do not count, and with those on their nodes that were promised one.
+
+    Expendable pods on nodes count with `expendable`. Volume limits of drivers are not known to the autoscaler unless
+    `enable-csi-node-aware-scheduling` is given.
+    """
+    state = state.fork()
+    changes: list[Change] = []
+    for key, info in state.pods.items():
+        pod = info.pod
+        if not (pod.spec.node_name or pod.status.nominated_node_name):
+            continue
+        is_gone = is_expendable(pod, flags.expendable_pods_priority_cutoff) and not expendable
+        if is_gone or not _is_allowed(pod, flags):
+            changes.append(Delete(Pod, key))
+        elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
+            changes.append(Upsert(replace(pod, spec=replace(pod.spec, node_name=pod.status.nominated_node_name))))
+    if not flags.enable_csi_node_aware_scheduling:
+        changes += (Delete(CSINode, name) for name in state.cluster.all(CSINode))
+    state.apply(*changes)
+    return Snapshot(state, profile)
+
+
+def _is_allowed(pod: Pod, flags: Flags) -> bool:
+    names = flags.allowed_scheduler_names
+    return not names or pod.spec.scheduler_name in names
+
+
+def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> UnschedulablePods:
+    """The pending pods to help; those that fit on existing nodes are put there.
+
+    Args:
+        snapshot: the cluster with all upcoming nodes.
+        state: the cluster as it is.
+        flags: the autoscaler's.
+        now: nanoseconds since the epoch.
+    """
+    waiting = [info for info in state.pending.values() if _counts(info.pod, flags)]
+    waiting = [_without_tpus(info) for info in sorted(waiting, key=_age)]
+    waiting = [info for info in waiting if not is_expendable(info.pod, flags.expendable_pods_priority_cutoff)]
+    waiting += _drained(state, now)
+    go_sort(waiting, lambda one, other: one.priority > other.priority)
+    fitting = _fitting(snapshot, waiting)
+    left = [info for info in waiting if info.key not in fitting and not is_daemon(info.pod)]
+    young = [info for info in left if is_young(info.pod, flags.new_pod_scale_up_delay, now)]
+    keys = {info.key for info in young}
+    return UnschedulablePods([info for info in left if info.key not in keys], fitting, young)
+
+
+def _counts(pod: Pod, flags: Flags) -> bool:
+    if pod.metadata.deletion_timestamp is not None or pod.status.nominated_node_name or not _is_allowed(pod, flags):
+        return False
+    is_bypassed = pod.spec.scheduler_name in flags.bypassed_scheduler_names
+    return is_unschedulable(pod) or (is_bypassed and is_unprocessed(pod))
+
+
+def _age(info: PodInfo) -> tuple[int, str]:
+    """Upstream's order is random: here the oldest comes first."""
+    created = info.pod.metadata.creation_timestamp
+    return parse_time(created) if created else 0, info.key
+
+
+def _drained(state: State, now: int) -> Iterator[PodInfo]:
+    """Pods that have to leave nodes which are on their way out (`currently_drained_nodes.go`), under other names."""
+    for name in sorted(state.by_name):
+        if not is_being_deleted(state.by_name[name].node, now):
+            continue
+        for info in state.by_name[name].pods:
+            pod = info.pod
+            if pod.metadata.deletion_timestamp is None and is_recreatable(pod):
+                meta = replace(pod.metadata, name=pod.metadata.name + _MOVED, uid="")
+                yield PodInfo(replace(pod, metadata=meta, spec=replace(pod.spec, node_name="")), state.cluster.resizes)
+
+
+def shown(pod: PodInfo) -> str:
+    """The pod as it is called in the cluster, `namespace/name`."""
+    return pod.key.removesuffix(_MOVED)
+
+
+def _without_tpus(info: PodInfo) -> PodInfo:
+    """TPUs of Google's cloud are not a thing of nodes (`ClearTPURequests`)."""
+    spec = info.pod.spec
+    every = (*spec.containers, *spec.init_containers)
+    if not any(name.startswith(_TPU) for each in every for name in each.resources.requests):
+        return info
+    cleared = replace(spec, containers=_cleared(spec.containers), init_containers=_cleared(spec.init_containers))
+    return PodInfo(replace(info.pod, spec=cleared))
+
+
+def _cleared(containers: Iterable[Container]) -> tuple[Container, ...]:
+    return tuple(
+        replace(
+            each,
+            resources=replace(
+                each.resources,
+                requests={name: value for name, value in each.resources.requests.items() if not name.startswith(_TPU)},
+                limits={name: value for name, value in each.resources.limits.items() if not name.startswith(_TPU)},
+            ),
+        )
+        for each in containers
+    )
+
+
+def _fitting(snapshot: Snapshot, pods: Iterable[PodInfo]) -> Mapping[str, str]:
+    """Put the pods on existing nodes, in order (`filterOutSchedulableByPacking`).
+
+    A pod that is equivalent to one that did not fit is not tried.
+    """
+    found: dict[str, str] = {}
+    equivalence, hopeless = Equivalence(), set[int]()
+    for pod in pods:
+        number = equivalence.number(pod)
+        if number in hopeless:
+            continue
+        node = snapshot.schedule_anywhere(pod)
+        if node:
+            found[pod.key] = node
+        else:
+            hopeless.add(number)
+    return found

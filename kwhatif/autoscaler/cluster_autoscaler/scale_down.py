@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.answer import Destination, NearestNode, NodeVerdict
 from kwhatif.autoscaler.cluster_autoscaler.drainability import Budgets, Rules
-from kwhatif.autoscaler.cluster_autoscaler.estimator import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
-from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
 from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     SCALE_DOWN_DISABLED,
     TO_BE_DELETED,
+    allocatable,
     gpu_of,
     is_being_deleted,
     is_halted,
@@ -26,7 +25,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     unready_of,
 )
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
-from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import SECOND

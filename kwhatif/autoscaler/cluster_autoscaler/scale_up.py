@@ -14,16 +14,13 @@ from kwhatif.autoscaler.answer import (
     ScaleUpOption,
     ScalingRound,
 )
-from kwhatif.autoscaler.cluster_autoscaler.balancing import are_similar, balanced
-from kwhatif.autoscaler.cluster_autoscaler.batch import shown
 from kwhatif.autoscaler.cluster_autoscaler.estimator import Estimation, PodGroup, limit_of
-from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, choose
+from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, are_similar, balanced, choose
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NodeGroup, NodeGroups
-from kwhatif.autoscaler.cluster_autoscaler.nearest import nearest
 from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_type, has_started
-from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent
-from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
+from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent, shown
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import Node

@@ -14,11 +14,11 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler.pods import said_of
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.storage import Volume
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters
 from kwhatif.scheduler.framework.incremental import Incremental, apply_added_node, apply_pod_change
@@ -177,6 +177,17 @@ def _is_plain(pod: Pod) -> bool:
     return not (pod.spec.volumes or pod.spec.resource_claims or pod.metadata.deletion_timestamp)
 
 
+def said_of(pod: Pod) -> bytes:
+    """Equal for pods with equal labels, and specs that differ in nothing but names (`PodSpecSemanticallyEqual`)."""
+    return msgspec.json.encode((sorted(pod.metadata.labels.items()), _sanitized(pod.spec)))
+
+
+def _sanitized(spec: PodSpec) -> PodSpec:
+    """Without what differs from pod to pod: the host name, and volumes without a source that any rule reads."""
+    volumes = tuple(volume for volume in spec.volumes if volume != Volume(name=volume.name))
+    return replace(spec, hostname="", volumes=volumes)
+
+
 def _kind_of(pod: Pod) -> bytes:
     """Equal for pods that get equal verdicts; with the owner, by which pods without constraints are spread."""
     owner = controller_of(pod.metadata)
@@ -270,3 +281,28 @@ class _Tried:
         pod = info.pod
         placed = replace(pod, spec=replace(pod.spec, node_name=name))
         state.apply(*map(Upsert, reserved), Upsert(placed))
+
+
+#: Plugins from the one whose objection is the easiest to do something about: those that come last have let most pass.
+_ORDER = (
+    *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
+    *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),
+)
+
+
+def _distance(verdict: Verdict) -> tuple[int, float]:
+    place = _ORDER.index(verdict.plugin) if verdict.plugin in _ORDER else len(_ORDER)
+    lacking = sum(_part_missing(each) for each in verdict.status.evidence)
+    return place, lacking
+
+
+def _part_missing(evidence: object) -> float:
+    """By how much of what the node has the pod asks for too much."""
+    requested, used = getattr(evidence, "requested", 0), getattr(evidence, "used", 0)
+    there = getattr(evidence, "allocatable", 0)
+    return (requested + used - there) / there if there else float(requested)
+
+
+def nearest(objections: Mapping[str, Verdict]) -> str:
+    """Whose objection is the smallest: most filters let the pod pass there, and it lacks the least; else by name."""
+    return min(sorted(objections), key=lambda name: _distance(objections[name]))

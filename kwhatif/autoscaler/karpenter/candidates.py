@@ -1,15 +1,20 @@
-"""Nodes that may be disrupted, and how many of a pool (`disruption/types.go`, `helpers.go`, `utils/disruption`)."""
+"""Nodes that may be disrupted, how many of a pool, and whether that is worth it.
+
+(`disruption/types.go`, `helpers.go`, `consolidation.go`, `balanced.go`, `utils/disruption`.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from math import inf
 from typing import NamedTuple
 
+from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
-from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, StateNode, World, is_true
+from kwhatif.autoscaler.karpenter.nodes import DO_NOT_DISRUPT, ClusterState, StateNode, is_true
 from kwhatif.autoscaler.karpenter.pods import is_daemon, is_disruptable, is_reschedulable
-from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL
+from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ON_DEMAND, SPOT
 from kwhatif.kube.matching.cron import is_due
 from kwhatif.kube.model.bystanders import DisruptionBudget, NodePool
 from kwhatif.kube.model.cluster import key_of
@@ -90,11 +95,11 @@ def is_static(pool: NodePool) -> bool:
 class Candidates:
     """Finds candidates, and says why nodes are none (`NewCandidate`)."""
 
-    def __init__(self, world: World, events: Events) -> None:
-        self._world = world
+    def __init__(self, cluster_state: ClusterState, events: Events) -> None:
+        self._state = cluster_state
         self._events = events
-        self._pools = world.cluster.all(NodePool)
-        self._types = {type_.name: type_ for type_ in world.catalogue.types}
+        self._pools = cluster_state.cluster.all(NodePool)
+        self._types = {type_.name: type_ for type_ in cluster_state.catalogue.types}
 
     def find(self, now: int, is_wanted: Callable[[Candidate], bool], *, eventual: bool = False) -> list[Candidate]:
         """Those that are wanted, by name; `eventual`: pods block only as long as the node's grace period."""
@@ -102,7 +107,7 @@ class Candidates:
 
     def all(self, now: int, *, eventual: bool = False) -> list[Candidate]:
         """All nodes that could be disrupted."""
-        found = [self._candidate(node, now, eventual=eventual) for node in self._world.nodes]
+        found = [self._candidate(node, now, eventual=eventual) for node in self._state.nodes]
         return sorted(filter(None, found), key=lambda each: each.name)
 
     def _candidate(self, node: StateNode, now: int, *, eventual: bool) -> Candidate | None:
@@ -131,7 +136,7 @@ class Candidates:
             if not is_disruptable(pod, now):
                 return f'pod has "{DO_NOT_DISRUPT}" annotation (Pod={key_of(pod)})'
         for pod in node.pods:
-            keys = self._world.budgets.blocking(pod, now)
+            keys = self._state.budgets.blocking(pod, now)
             if keys is not None:
                 shown = " ".join(keys)
                 if len(keys) > 1:
@@ -177,11 +182,11 @@ def interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
-def allowed(world: World, reason: str, now: int) -> dict[str, int]:
+def allowed(cluster_state: ClusterState, reason: str, now: int) -> dict[str, int]:
     """How many nodes of each pool may go now for that reason (`BuildDisruptionBudgetMapping`)."""
     total: dict[str, int] = {}
     disrupted: dict[str, int] = {}
-    for node in world.nodes:
+    for node in cluster_state.nodes:
         if node.claim is None or not node.initialized or is_true(node.claim, "InstanceTerminating"):
             continue
         pool = node.pool or ""
@@ -192,7 +197,7 @@ def allowed(world: World, reason: str, now: int) -> dict[str, int]:
         name: max(
             _of_budgets(pool.spec.disruption.budgets, total.get(name, 0), reason, now) - disrupted.get(name, 0), 0
         )
-        for name, pool in world.cluster.all(NodePool).items()
+        for name, pool in cluster_state.cluster.all(NodePool).items()
     }
 
 
@@ -243,14 +248,14 @@ class Totals(NamedTuple):
     cost: float
 
 
-def pool_totals(world: World, candidates: Iterable[Candidate]) -> dict[str, Totals]:
+def pool_totals(cluster_state: ClusterState, candidates: Iterable[Candidate]) -> dict[str, Totals]:
     """The totals of pools that have candidates: nodes that are none count to what would be disturbed."""
     by_name = {each.name: each for each in candidates}
     prices: dict[str, float] = {}
     costs: dict[str, float] = {}
     for each in by_name.values():
         prices[each.pool_name] = prices.get(each.pool_name, 0.0) + each.price
-    for node in world.nodes:
+    for node in cluster_state.nodes:
         if node.pool is not None:
             known = by_name.get(node.name)
             cost = _node_cost(node) if known is None else known.cost
@@ -260,3 +265,89 @@ def pool_totals(world: World, candidates: Iterable[Candidate]) -> dict[str, Tota
 
 def _node_cost(node: StateNode) -> float:
     return NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in node.pods if not is_daemon(pod))
+
+
+#: A balanced pool gives up at most twice as large a part of its pods as it saves of its cost.
+_BALANCE = 2
+#: A single spot node goes for another only where there are as many cheaper types: else it would go again and again.
+_CHEAPER_SPOT_TYPES = 15
+
+
+class Command(NamedTuple):
+    """Nodes that go together, and the NodeClaim that comes in their place, if one does."""
+
+    candidates: list[Candidate]
+    replacements: list[NewClaim]
+
+    @property
+    def savings(self) -> float:
+        """What is saved an hour, as far as prices are known (`EstimatedSavings`)."""
+        return prices_of(self.candidates) - sum(claim.cheapest_price or 0.0 for claim in self.replacements)
+
+
+def prices_of(candidates: Iterable[Candidate]) -> float:
+    """What the nodes cost an hour, all together."""
+    return sum(each.price for each in candidates)
+
+
+def replaced(candidates: list[Candidate], claim: NewClaim, *, spot_to_spot: bool) -> Command | str:
+    """The command that puts this one NodeClaim in the place of the nodes, or why it is not worth it.
+
+    Args:
+        candidates: the nodes that would go.
+        claim: what takes their pods; types that do not cost less are taken from it.
+        spot_to_spot: the feature gate SpotToSpotConsolidation.
+    """
+    claim.order_by_price()
+    capacity = claim.requirements.want(CAPACITY_TYPE)
+    from_spot = capacity.has(SPOT) and all(each.capacity_type == SPOT for each in candidates)
+    if from_spot:
+        if not spot_to_spot:
+            return "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
+        claim.only_spot()
+        claim.keep_offered()
+    few = claim.keep_cheaper(prices_of(candidates))
+    if few is not None:
+        return f"Filtering by price: {few.text}"
+    if not claim.types:
+        return "Can't replace with a cheaper node"
+    if from_spot and len(candidates) == 1:
+        if len(claim.types) < _CHEAPER_SPOT_TYPES:
+            return (
+                f"SpotToSpotConsolidation requires {_CHEAPER_SPOT_TYPES} cheaper instance type options than the current"
+                f" candidate to consolidate, got {len(claim.types)}"
+            )
+        claim.keep_cheapest(_CHEAPER_SPOT_TYPES)
+    elif capacity.has(SPOT) and capacity.has(ON_DEMAND):
+        # Cheaper it is only as spot: rather than on demand it is not launched at all.
+        claim.only_spot()
+    return Command(candidates, [claim])
+
+
+def is_sensible(command: Command) -> bool:
+    """Whether a replacement is not just one of the nodes that go (`filterOutSameInstanceType`)."""
+    if not command.replacements:
+        return True
+    claim = command.replacements[0]
+    prices: dict[str, float] = {}
+    for each in command.candidates:
+        assert each.type is not None
+        prices.setdefault(each.type.name, 0.0)
+        own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
+        if own:
+            prices[each.type.name] = min(*own, prices[each.type.name] or inf)
+    most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
+    return claim.keep_cheaper(most) is None and bool(claim.types)
+
+
+def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:
+    labels = candidate.node.labels
+    return (labels.get(ZONE), labels.get(CAPACITY_TYPE)) == (zone, capacity_type)
+
+
+def is_balanced(savings: float, cost: float, totals: Totals) -> bool:
+    """Whether a pool that balances saves enough, per hour, for what is disturbed (`balanced.go`)."""
+    if totals.price <= 0 or totals.cost <= 0 or savings <= 0:
+        return False
+    disturbed = cost / totals.cost
+    return disturbed == 0 or savings / totals.price / disturbed >= 1 / _BALANCE

@@ -11,7 +11,6 @@ from kwhatif.autoscaler.karpenter.amounts import (
     merged,
     requests_of,
 )
-from kwhatif.autoscaler.karpenter.groups import Choice
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
     InstanceType,
@@ -23,7 +22,7 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     worst_launch_price,
 )
 from kwhatif.autoscaler.karpenter.pods import (
-    Wanted,
+    PodData,
     container_ports,
     taints_objection,
     tolerating_preferences,
@@ -45,6 +44,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     requirement,
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
+from kwhatif.autoscaler.karpenter.topology_groups import Choice
 from kwhatif.autoscaler.karpenter.type_filter import DaemonGroup, Filtering, remaining_types
 from kwhatif.kube.matching.nodes import HostPort
 from kwhatif.kube.model.bystanders import NodePool
@@ -70,7 +70,7 @@ def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) ->
     return found.plus(label_requirements({**template.metadata.labels, **(labels or {})}))
 
 
-class Template:
+class NodeClaimTemplate:
     """What every NodeClaim of a NodePool starts as (`NodeClaimTemplate`)."""
 
     def __init__(self, pool: NodePool, catalogue: Catalogue) -> None:
@@ -90,7 +90,7 @@ class Template:
         self.groups: tuple[DaemonGroup, ...] = ()
 
 
-def daemon_groups(templates: Iterable[Template], daemons: list[Pod]) -> None:
+def daemon_groups(templates: Iterable[NodeClaimTemplate], daemons: list[Pod]) -> None:
     """Find out which DaemonSets run on which types of each template (`buildDaemonOverheadGroups`).
 
     QUIRK: a required term that a pool or a type does not meet is given up for all that come later, and stays so in
@@ -110,7 +110,7 @@ def _daemon_group(types: list[InstanceType], which: tuple[int, ...], daemons: li
     return DaemonGroup(tuple(types), pods, requests_of(*pods) if pods else {}, ports)
 
 
-def _runs(template: Template, type_: InstanceType, daemons: list[Pod], index: int) -> bool:
+def _runs(template: NodeClaimTemplate, type_: InstanceType, daemons: list[Pod], index: int) -> bool:
     daemons[index] = tolerating_preferences(daemons[index]) or daemons[index]
     if taints_objection(template.taints, daemons[index].spec.tolerations) is not None:
         return False
@@ -178,7 +178,7 @@ class NewClaim:
 
     def __init__(
         self,
-        template: Template,
+        template: NodeClaimTemplate,
         types: Sequence[InstanceType],
         hostname: str,
         topology: Topology,
@@ -191,7 +191,7 @@ class NewClaim:
         self.hostname = hostname
         self.requirements = template.requirements.plus({HOSTNAME: one_of(HOSTNAME, hostname)})
         self.types = tuple(types)
-        self.pods: list[Wanted] = []
+        self.pods: list[PodData] = []
         self._topology = topology
         self._reservations = reservations
         self._strictly_reserved = strictly_reserved
@@ -201,7 +201,7 @@ class NewClaim:
         self._taken: list[HostPort] = []
         self._reserved: tuple[Offering, ...] = ()
 
-    def can_add(self, pod: Wanted) -> Addition | Refusal:
+    def can_add(self, pod: PodData) -> Addition | Refusal:
         """What becomes of it with the pod, or why that cannot be (`CanAdd`)."""
         refusal = taints_objection(self.template.taints, pod.tolerations)
         if refusal is not None:
@@ -220,13 +220,13 @@ class NewClaim:
                 break
         return last
 
-    def _with_volumes(self, pod: Wanted, base: Requirements, volumes: Requirements) -> Addition | Refusal:
+    def _with_volumes(self, pod: PodData, base: Requirements, volumes: Requirements) -> Addition | Refusal:
         refusal = base.objection(volumes, self.template.well_known)
         if refusal is not None:
             return Refusal(lambda: f"incompatible volume requirements, {refusal.text}")
         return self._with(pod, base.plus(volumes))
 
-    def _with(self, pod: Wanted, base: Requirements) -> Addition | Refusal:
+    def _with(self, pod: PodData, base: Requirements) -> Addition | Refusal:
         requests = merged(self._requests, pod.requests)
         if self.pods and not any(fits(requests, type_.allocatable) for type_ in self.types):
             return Refusal(str)  # not reported: the pod gets a NodeClaim of its own then
@@ -240,7 +240,7 @@ class NewClaim:
             found = self._chosen(pod, base, requests, choice)
         return found if isinstance(found, Addition) else first
 
-    def _chosen(self, pod: Wanted, base: Requirements, requests: Amounts, choice: Choice) -> Addition | Refusal:
+    def _chosen(self, pod: PodData, base: Requirements, requests: Amounts, choice: Choice) -> Addition | Refusal:
         """With one choice among domains that are as good.
 
         Upstream chooses by chance, and again each time that it tries a pod: where a choice fails, another is made soon.
@@ -284,7 +284,7 @@ class NewClaim:
             return Refusal(lambda: words, reserved=True)
         return Addition(requirements, types, reserved)
 
-    def add(self, pod: Wanted, addition: Addition) -> None:
+    def add(self, pod: PodData, addition: Addition) -> None:
         """Add the pod."""
         self.pods.append(pod)
         self.types = addition.types

@@ -19,20 +19,24 @@ from kwhatif.autoscaler.karpenter.candidates import (
     UNDERUTILIZED,
     Candidate,
     Candidates,
+    Command,
     Events,
     Totals,
     allowed,
     by_savings,
     interwoven,
+    is_balanced,
+    is_sensible,
     is_static,
     pool_totals,
+    prices_of,
+    replaced,
 )
-from kwhatif.autoscaler.karpenter.claims import NewClaim, Reservations, Template
-from kwhatif.autoscaler.karpenter.consolidation import Command, is_balanced, is_sensible, prices_of, replaced
-from kwhatif.autoscaler.karpenter.nodes import NEVER, StateNode, World, is_going, is_true, nanos_of
-from kwhatif.autoscaler.karpenter.places import Ground
+from kwhatif.autoscaler.karpenter.claims import NewClaim, NodeClaimTemplate, Reservations
+from kwhatif.autoscaler.karpenter.existing_nodes import SchedulerInputs
+from kwhatif.autoscaler.karpenter.nodes import NEVER, ClusterState, StateNode, is_going, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.pods import is_provisionable
-from kwhatif.autoscaler.karpenter.provisioning import Batch, claim_row, moving_pods
+from kwhatif.autoscaler.karpenter.provisioning import PendingPods, claim_row, moving_pods
 from kwhatif.autoscaler.karpenter.requirements import CAPACITY_TYPE, NODE_POOL, Refusal
 from kwhatif.autoscaler.karpenter.scheduling import Results, Scheduler
 from kwhatif.kube.model.bystanders import karpenter_condition
@@ -49,15 +53,15 @@ _BALANCED, _WHEN_EMPTY = "Balanced", "WhenEmpty"
 
 
 class Disruption:
-    """One run of the controller on a world that stays as it is."""
+    """One run of the controller on a cluster that stays as it is."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._ground = Ground(world)
-        self._batch = Batch(world)
-        self._moving = moving_pods(world)
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._state = cluster_state
+        self._inputs = SchedulerInputs(cluster_state)
+        self._pending = PendingPods(cluster_state)
+        self._moving = moving_pods(cluster_state)
         self.events = Events()
-        self._candidates = Candidates(world, self.events)
+        self._candidates = Candidates(cluster_state, self.events)
         self._totals: dict[str, Totals] = {}
 
     def run(self) -> tuple[str, list[Command]]:
@@ -77,11 +81,11 @@ class Disruption:
     # --- the methods -----------------------------------------------------------------------------------------------
 
     def _emptiness(self) -> list[Command]:
-        candidates = self._candidates.find(self._world.now, self._is_empty)
+        candidates = self._candidates.find(self._state.now, self._is_empty)
         if not candidates:
             return []
-        chosen = self._within_budgets(by_savings(candidates), EMPTY, self._world.now)
-        later = self._world.now + _VALIDATION
+        chosen = self._within_budgets(by_savings(candidates), EMPTY, self._state.now)
+        later = self._state.now + _VALIDATION
         still = {each.name for each in self._candidates.find(later, self._is_empty)}
         chosen = self._within_budgets([each for each in chosen if each.name in still], EMPTY, later)
         return [Command(chosen, [])] if chosen else []
@@ -103,34 +107,34 @@ class Disruption:
     def _static_drift(self) -> list[Command]:
         """Drifted nodes of pools with a fixed number of nodes, as many as budgets and limits let (`staticdrift.go`)."""
         found = self._candidates.find(
-            self._world.now, lambda each: is_static(each.pool) and _drifted(each), eventual=True
+            self._state.now, lambda each: is_static(each.pool) and _drifted(each), eventual=True
         )
         if not found:
             return []
-        budgets = allowed(self._world, DRIFTED, self._world.now)
+        budgets = allowed(self._state, DRIFTED, self._state.now)
         commands = []
         for name in sorted({each.pool_name for each in found}):
             own = [each for each in found if each.pool_name == name]
             pool = own[0].pool
-            claims = [claim for claim in self._world.claims if claim.metadata.labels.get(NODE_POOL) == name]
+            claims = [claim for claim in self._state.claims if claim.metadata.labels.get(NODE_POOL) == name]
             if sum(not is_going(claim) for claim in claims) > (pool.spec.replicas or 0):
                 continue  # it is still being scaled down
             limit = parsed(pool.spec.limits).get(NODES)
             room = inf if limit is None else value(limit) - len(claims)
-            template = Template(pool, self._world.catalogue)
+            template = NodeClaimTemplate(pool, self._state.catalogue)
             most = int(max(min(budgets.get(name, 0), len(own), room), 0))
             commands += [Command([each], [self._claim_of(template)]) for each in own[:most]]
         return commands
 
-    def _claim_of(self, template: Template) -> NewClaim:
-        topology = Scheduler(self._ground, ()).topology
+    def _claim_of(self, template: NodeClaimTemplate) -> NewClaim:
+        topology = Scheduler(self._inputs, ()).topology
         claim = NewClaim(template, (), "new", topology, Reservations(()), strictly_reserved=False)
         claim.finish()
         return claim
 
     def _drift(self) -> list[Command]:
         candidates = self._candidates.find(
-            self._world.now, lambda each: not is_static(each.pool) and _drifted(each), eventual=True
+            self._state.now, lambda each: not is_static(each.pool) and _drifted(each), eventual=True
         )
         go_sort(candidates, lambda one, other: _drifted_since(one) < _drifted_since(other))
         budgets = self._allowed(DRIFTED) if candidates else {}
@@ -147,8 +151,8 @@ class Disruption:
     def _several(self) -> list[Command]:
         """The longest prefix of the candidates that a binary search finds (`firstNConsolidationOption`)."""
         candidates = self._consolidatable()
-        candidates = self._within_budgets(by_savings(candidates), UNDERUTILIZED, self._world.now)
-        candidates = candidates if self._world.pools else []
+        candidates = self._within_budgets(by_savings(candidates), UNDERUTILIZED, self._state.now)
+        candidates = candidates if self._state.pools else []
         low, high = 1, min(len(candidates) - 1, _MOST_AT_ONCE)
         found: Command | None = None
         while low <= high:
@@ -174,13 +178,13 @@ class Disruption:
 
     def _allowed(self, reason: str) -> dict[str, int]:
         """The budgets; without a pool that could make nodes nothing is simulated, and so nothing goes."""
-        return allowed(self._world, reason, self._world.now) if self._world.pools else {}
+        return allowed(self._state, reason, self._state.now) if self._state.pools else {}
 
     # --- consolidation ---------------------------------------------------------------------------------------------
 
     def _consolidatable(self) -> list[Candidate]:
-        every = self._candidates.all(self._world.now)
-        self._totals = pool_totals(self._world, every)
+        every = self._candidates.all(self._state.now)
+        self._totals = pool_totals(self._state, every)
         return [each for each in every if self._is_wanted(each)]
 
     def _is_wanted(self, candidate: Candidate) -> bool:
@@ -224,7 +228,7 @@ class Disruption:
             return Command(candidates, [])
         if len(claims) > 1:
             return f"Can't remove without creating {len(claims)} candidates"
-        return replaced(candidates, claims[0], spot_to_spot=self._world.settings.spot_to_spot)
+        return replaced(candidates, claims[0], spot_to_spot=self._state.settings.spot_to_spot)
 
     def _keep(self, candidate: Candidate, words: str) -> None:
         self.events.add(candidate.node, UNCONSOLIDATABLE, words)
@@ -234,14 +238,14 @@ class Disruption:
 
         Nothing has happened meanwhile, so pods land as before; but time has passed for annotations and budgets.
         """
-        later = self._world.now + _VALIDATION
+        later = self._state.now + _VALIDATION
         still = {each.name for each in self._candidates.find(later, self._is_wanted)}
         chosen = [each for each in command.candidates if each.name in still]
         return len(self._within_budgets(chosen, UNDERUTILIZED, later)) == len(command.candidates)
 
     def _within_budgets(self, candidates: Sequence[Candidate], reason: str, now: int) -> list[Candidate]:
         """Those that the budgets of their pools allow, in order."""
-        budgets = allowed(self._world, reason, now) if candidates else {}
+        budgets = allowed(self._state, reason, now) if candidates else {}
         found = []
         for each in candidates:
             if budgets.get(each.pool_name):
@@ -276,18 +280,21 @@ class Disruption:
 
     def _simulate(self, candidates: Sequence[Candidate], *, consolidates: bool = False) -> Results:
         """Where all pods would go without these nodes (`SimulateScheduling`)."""
-        world = self._world
+        cluster_state = self._state
         moved = [
-            world.wanted(pod) for each in candidates for pod in each.pods if world.budgets.reschedules(pod, world.now)
+            cluster_state.pod_data(pod)
+            for each in candidates
+            for pod in each.pods
+            if cluster_state.budgets.reschedules(pod, cluster_state.now)
         ]
-        pods = [*self._batch.pods, *moved, *self._moving]
+        pods = [*self._pending.pods, *moved, *self._moving]
         without = frozenset(each.name for each in candidates)
-        results = Scheduler(self._ground, pods, without=without, consolidates=consolidates).solve()
+        results = Scheduler(self._inputs, pods, without=without, consolidates=consolidates).solve()
         going = {pod.uid for pod in self._moving}
-        for place in results.places:
-            if not place.standing.node.initialized:
-                refusal = _uninitialized(place.standing.node)
-                results.refused.update({pod.uid: (pod, refusal) for pod in place.pods if pod.uid not in going})
+        for existing in results.existing:
+            if not existing.start.node.initialized:
+                refusal = _uninitialized(existing.start.node)
+                results.refused.update({pod.uid: (pod, refusal) for pod in existing.pods if pod.uid not in going})
         return results
 
     def _errors(self, results: Results) -> str:
@@ -317,16 +324,16 @@ def _drifted_since(candidate: Candidate) -> int:
     return (nanos_of(condition.last_transition_time) or 0) if condition is not None else 0
 
 
-def disruption_plan(world: World) -> tuple[ScalingPlan, list[Command]]:
+def disruption_plan(cluster_state: ClusterState) -> tuple[ScalingPlan, list[Command]]:
     """What the controller would do now, and what it says of nodes that stay."""
-    disruption = Disruption(world)
+    disruption = Disruption(cluster_state)
     reason, commands = disruption.run()
     rows = tuple(
         DisruptionCommand(
             reason=reason,
             nodes=tuple(sorted(each.name for each in command.candidates)),
             replacements=tuple(claim_row(claim) for claim in command.replacements),
-            saved=round(command.savings, 6) if world.catalogue.has_prices else None,
+            saved=round(command.savings, 6) if cluster_state.catalogue.has_prices else None,
         )
         for command in commands
     )

@@ -1,4 +1,4 @@
-"""Nodes and NodeClaims as one (`pkg/controllers/state/statenode.go`, `cluster.go`), and the world of one question."""
+"""Nodes and NodeClaims as one (`pkg/controllers/state/statenode.go`, `cluster.go`), and the cluster of one question."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kwhatif.autoscaler.karpenter.amounts import NODES, Amounts, Sum, merged, parsed, requests_of, subtracted
-from kwhatif.autoscaler.karpenter.groups import StandingNode
 from kwhatif.autoscaler.karpenter.instance_types import Catalogue
-from kwhatif.autoscaler.karpenter.pods import Budgets, Wanted, container_ports, is_daemon
+from kwhatif.autoscaler.karpenter.pods import PdbLimits, PodData, container_ports, is_daemon
 from kwhatif.autoscaler.karpenter.requirements import (
     INITIALIZED,
     INSTANCE_TYPE,
@@ -18,6 +17,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
 )
 from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings
 from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
+from kwhatif.autoscaler.karpenter.topology_groups import StandingNode
 from kwhatif.autoscaler.karpenter.volumes import VolumeLostError, Volumes, attached, merged_volumes, volume_alternatives
 from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, HostPort
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_condition
@@ -187,7 +187,7 @@ def _state_nodes(cluster: Cluster, pods: Mapping[str, Sequence[Pod]]) -> Iterato
         yield StateNode(None, claim, ())
 
 
-class World:
+class ClusterState:
     """A cluster at one moment, with all that answering needs: made once, and shared by all simulations."""
 
     def __init__(self, state: State, catalogue: Catalogue, now: int, settings: Settings = DEFAULTS) -> None:
@@ -206,8 +206,8 @@ class World:
         #: In upstream's order of names, the initialized ones first (`sortExistingNodes`).
         self.nodes = sorted(_state_nodes(self.cluster, by_node), key=lambda each: (not each.initialized, each.name))
         self.standing = Standing(self.cluster, _standing_nodes(self.cluster), by_node)
-        self.budgets = Budgets(self.cluster)
-        self._wanted: dict[str, Wanted] = {}
+        self.budgets = PdbLimits(self.cluster)
+        self._pod_data: dict[str, PodData] = {}
         self._volumes: dict[str, Volumes | None] = {}
 
     @cached_property
@@ -226,17 +226,17 @@ class World:
         """All NodeClaims, also those whose machine is not there yet."""
         return self.cluster.all(NodeClaim).values()
 
-    def wanted(self, pod: Pod) -> Wanted:
+    def pod_data(self, pod: Pod) -> PodData:
         """What the pod asks for."""
         uid = uid_of(pod)
-        found = self._wanted.get(uid)
+        found = self._pod_data.get(uid)
         if found is None:
             try:
                 alternatives = volume_alternatives(self.cluster, pod)
             except VolumeLostError:
                 alternatives = None
             ignores = self.settings.ignores_preferences
-            found = self._wanted[uid] = Wanted(pod, uid, alternatives, ignores_preferences=ignores)
+            found = self._pod_data[uid] = PodData(pod, uid, alternatives, ignores_preferences=ignores)
         return found
 
     def volumes(self, pod: Pod) -> Volumes | None:

@@ -248,7 +248,7 @@ class _Budget(NamedTuple):
     lets_unready_go: bool
 
 
-class Budgets:
+class PdbLimits:
     """The PodDisruptionBudgets of a cluster (`pdb.Limits`)."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -301,7 +301,7 @@ def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = N
 # --- what is remembered of a pod -----------------------------------------------------------------------------------
 
 
-class Wanted:
+class PodData:
     """What a pod asks for, compiled (`PodData`)."""
 
     __slots__ = (
@@ -346,7 +346,7 @@ class Wanted:
         node = pod.spec.affinity and pod.spec.affinity.node_affinity
         self.strict = pod_requirements(self.pod, strict=True) if node and node.preferred else self.requirements
 
-    def with_pod(self, pod: Pod) -> Wanted:
+    def with_pod(self, pod: Pod) -> PodData:
         """The same pod after it has given something up."""
         alternatives = None if self.is_lost else self.alternatives
-        return Wanted(pod, self.uid, alternatives, ignores_preferences=self.ignores_preferences)
+        return PodData(pod, self.uid, alternatives, ignores_preferences=self.ignores_preferences)

@@ -10,10 +10,10 @@ from kwhatif.autoscaler.answer import ExistingNode, IgnoredPod, NewNodeClaim, Re
 from kwhatif.autoscaler.contract import NewNode
 from kwhatif.autoscaler.karpenter.amounts import Amounts
 from kwhatif.autoscaler.karpenter.claims import NewClaim
+from kwhatif.autoscaler.karpenter.existing_nodes import SchedulerInputs
 from kwhatif.autoscaler.karpenter.instance_types import Cheapest, cheapest_of
-from kwhatif.autoscaler.karpenter.nodes import World
-from kwhatif.autoscaler.karpenter.places import Ground
-from kwhatif.autoscaler.karpenter.pods import Wanted, is_provisionable
+from kwhatif.autoscaler.karpenter.nodes import ClusterState
+from kwhatif.autoscaler.karpenter.pods import PodData, is_provisionable
 from kwhatif.autoscaler.karpenter.requirements import (
     CAPACITY_TYPE,
     DOES_NOT_EXIST,
@@ -153,23 +153,23 @@ _KNOWN_VALUES = (ON_DEMAND, RESERVED, SPOT)
 _COMPARING = ("Gt", "Lt", "Gte", "Lte")
 
 
-class Batch:
+class PendingPods:
     """The pending pods: those that are looked at, and those that are not, with the reason."""
 
-    def __init__(self, world: World) -> None:
-        pods: list[Wanted] = []
+    def __init__(self, cluster_state: ClusterState) -> None:
+        pods: list[PodData] = []
         ignored: list[IgnoredPod] = []
-        for pod in filter(is_provisionable, world.waiting):
-            reason = objection(world, pod)
+        for pod in filter(is_provisionable, cluster_state.waiting):
+            reason = objection(cluster_state, pod)
             if reason:
                 ignored.append(IgnoredPod(pod=key_of(pod), reason=reason))
             else:
-                pods.append(world.wanted(pod))
-        self.pods: Sequence[Wanted] = pods
+                pods.append(cluster_state.pod_data(pod))
+        self.pods: Sequence[PodData] = pods
         self.ignored = tuple(ignored)
 
 
-def objection(world: World, pod: Pod) -> str:
+def objection(cluster_state: ClusterState, pod: Pod) -> str:
     """Why a pending pod is not looked at; "" where it is (`Provisioner.Validate`)."""
     found = pod_requirements(pod).get(NODE_POOL)
     wrong = [_NOT_HERE] if found is not None and found.operator == DOES_NOT_EXIST else []
@@ -181,7 +181,7 @@ def objection(world: World, pod: Pod) -> str:
             wrong.append("node selector term with matchFields is not supported")
         for each in term.match_expressions:
             wrong += _wrong(each)
-    claims = claims_objection(world.cluster, pod)
+    claims = claims_objection(cluster_state.cluster, pod)
     return "; ".join([*wrong, claims] if claims else wrong)
 
 
@@ -211,29 +211,29 @@ def _wrong(asked: SelectorRequirement) -> Iterable[str]:
             yield f"key {key} with operator {asked.operator} must have a single positive integer value"
 
 
-def moving_pods(world: World) -> list[Wanted]:
+def moving_pods(cluster_state: ClusterState) -> list[PodData]:
     """The pods of nodes that are being deleted, as far as they can move now."""
     return [
-        world.wanted(pod)
-        for node in world.nodes
+        cluster_state.pod_data(pod)
+        for node in cluster_state.nodes
         if node.is_going
         for pod in node.pods
-        if world.budgets.reschedules(pod, world.now)
+        if cluster_state.budgets.reschedules(pod, cluster_state.now)
     ]
 
 
-def provisioning_round(world: World) -> tuple[ScalingRound, list[NewClaim]]:
+def provisioning_round(cluster_state: ClusterState) -> tuple[ScalingRound, list[NewClaim]]:
     """What the provisioner makes for the pending pods, and those of nodes that are going (`Provisioner.Schedule`)."""
-    batch = Batch(world)
-    pods = [*batch.pods, *moving_pods(world)]
+    pending = PendingPods(cluster_state)
+    pods = [*pending.pods, *moving_pods(cluster_state)]
     if not pods:
-        return ScalingRound(ignored=batch.ignored), []
-    if not world.pools:
+        return ScalingRound(ignored=pending.ignored), []
+    if not cluster_state.pools:
         words = "no dynamic nodepools found"
         refused = tuple(RefusedPod(pod=pod.key, message=words) for pod in pods)
-        return ScalingRound(refused=refused, ignored=batch.ignored), []
-    results = Scheduler(Ground(world), pods, strictly_reserved=True).solve()
-    return _round(results, batch.ignored), results.claims
+        return ScalingRound(refused=refused, ignored=pending.ignored), []
+    results = Scheduler(SchedulerInputs(cluster_state), pods, strictly_reserved=True).solve()
+    return _round(results, pending.ignored), results.claims
 
 
 def _round(results: Results, ignored: tuple[IgnoredPod, ...]) -> ScalingRound:
@@ -241,7 +241,7 @@ def _round(results: Results, ignored: tuple[IgnoredPod, ...]) -> ScalingRound:
     return ScalingRound(
         new_nodes=tuple(claim_row(claim) for claim in results.claims),
         existing=tuple(
-            ExistingNode(node=place.name, pods=tuple(sorted(pod.key for pod in place.pods))) for place in results.places
+            ExistingNode(node=each.name, pods=tuple(sorted(pod.key for pod in each.pods))) for each in results.existing
         ),
         refused=tuple(
             RefusedPod(pod=pod.key, message=refusal.text)

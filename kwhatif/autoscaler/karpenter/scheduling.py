@@ -15,13 +15,13 @@ from kwhatif.autoscaler.karpenter.amounts import Amounts, largest, subtracted
 from kwhatif.autoscaler.karpenter.claims import (
     Addition,
     NewClaim,
+    NodeClaimTemplate,
     Reservations,
-    Template,
 )
+from kwhatif.autoscaler.karpenter.existing_nodes import ExistingNode, SchedulerInputs
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.nodes import nanos_of
-from kwhatif.autoscaler.karpenter.places import Ground, Place
-from kwhatif.autoscaler.karpenter.pods import Wanted, relaxed
+from kwhatif.autoscaler.karpenter.pods import PodData, relaxed
 from kwhatif.autoscaler.karpenter.requirements import Refusal
 from kwhatif.autoscaler.karpenter.topology import Topology
 from kwhatif.kube.model.go_sort import go_sort
@@ -37,23 +37,23 @@ _DEVICES = "pod has Dynamic Resource Allocation requirements that are not yet su
 class Queue:
     """Pods to try, until a whole turn has placed none (`scheduling.Queue`)."""
 
-    def __init__(self, pods: Iterable[Wanted]) -> None:
+    def __init__(self, pods: Iterable[PodData]) -> None:
         self._pods = deque(sorted(pods, key=_order))
         self._length_then: dict[str, int] = {}
 
-    def pop(self) -> Wanted | None:
+    def pop(self) -> PodData | None:
         """The next pod; None when there is none, or all have been tried without success."""
         if not self._pods or self._length_then.get(self._pods[0].uid) == len(self._pods):
             return None
         return self._pods.popleft()
 
-    def push(self, pod: Wanted) -> None:
+    def push(self, pod: PodData) -> None:
         """The pod has found no place yet."""
         self._pods.append(pod)
         self._length_then[pod.uid] = len(self._pods)
 
 
-def _order(pod: Wanted) -> tuple[int, int, int, str]:
+def _order(pod: PodData) -> tuple[int, int, int, str]:
     requests, created = pod.requests, nanos_of(pod.pod.metadata.creation_timestamp) or 0
     return -requests.get(_CPU, 0), -requests.get(_MEMORY, 0), created, pod.uid
 
@@ -66,8 +66,8 @@ class Results(NamedTuple):
 
     claims: list[NewClaim]
     #: Nodes that get pods.
-    places: list[Place]
-    refused: dict[str, tuple[Wanted, Refusal]]
+    existing: list[ExistingNode]
+    refused: dict[str, tuple[PodData, Refusal]]
 
 
 class Scheduler:
@@ -75,8 +75,8 @@ class Scheduler:
 
     def __init__(
         self,
-        ground: Ground,
-        pods: Sequence[Wanted],
+        inputs: SchedulerInputs,
+        pods: Sequence[PodData],
         *,
         without: frozenset[str] = frozenset(),
         strictly_reserved: bool = False,
@@ -85,34 +85,36 @@ class Scheduler:
         """Prepare.
 
         Args:
-            ground: the nodes that stand, and what can be made.
+            inputs: the nodes that stand, and what can be made.
             pods: those to place; where they are now does not count.
             without: names of nodes that are left out.
             strictly_reserved: no fallback where reserved capacity would do, but is taken.
             consolidates: nodes that pods have come to lately take no candidates' pods.
         """
-        self._ground, self._without = ground, without
+        self._inputs, self._without = inputs, without
         self._pods = pods
         self._strictly_reserved, self._consolidates = strictly_reserved, consolidates
-        self._active = [place for place in ground.standing if place.name not in without]
-        nodes = [place.for_topology for place in self._active]
+        self._active = [node for node in inputs.nodes if node.name not in without]
+        nodes = [node.for_topology for node in self._active]
         found = [pod for pod in pods if not pod.is_lost]
-        self.topology = Topology(ground.world.standing, list(filter(None, nodes)), ground.domains, found)
-        self.topology.register_all(HOSTNAME, (place.node.hostname for place in self._active))
-        self._left: dict[str, Amounts] = dict(ground.limits)
-        for place in self._active:
-            pool = place.node.pool or ""
+        self.topology = Topology(inputs.cluster_state.standing, list(filter(None, nodes)), inputs.domains, found)
+        self.topology.register_all(HOSTNAME, (node.node.hostname for node in self._active))
+        self._left: dict[str, Amounts] = dict(inputs.limits)
+        for node in self._active:
+            pool = node.node.pool or ""
             if self._left.get(pool):
-                self._left[pool] = subtracted(self._left[pool], place.node.capacity)
-        self._settings = ground.world.settings
-        self._reservations = Reservations(ground.world.catalogue.types if self._settings.reserved_capacity else ())
-        self._places: dict[int, Place] = {}
+                self._left[pool] = subtracted(self._left[pool], node.node.capacity)
+        self._settings = inputs.cluster_state.settings
+        self._reservations = Reservations(
+            inputs.cluster_state.catalogue.types if self._settings.reserved_capacity else ()
+        )
+        self._existing: dict[int, ExistingNode] = {}
         self._claims: list[NewClaim] = []
         self._hosts = 0
 
     def solve(self) -> Results:
-        """Place the pods."""
-        refused: dict[str, tuple[Wanted, Refusal]] = {}
+        """ExistingNode the pods."""
+        refused: dict[str, tuple[PodData, Refusal]] = {}
         queue = Queue(self._pods)
         while (pod := queue.pop()) is not None:
             refusal = self._try(pod)
@@ -124,7 +126,9 @@ class Scheduler:
             queue.push(pod)
         for claim in self._claims:
             claim.finish()
-        return self._truncated(Results(self._claims, [self._places[index] for index in sorted(self._places)], refused))
+        return self._truncated(
+            Results(self._claims, [self._existing[index] for index in sorted(self._existing)], refused)
+        )
 
     def _truncated(self, results: Results) -> Results:
         claims = []
@@ -136,19 +140,19 @@ class Scheduler:
                 results.refused.update({pod.uid: (pod, refusal) for pod in claim.pods})
         return results._replace(claims=claims)
 
-    def _try(self, pod: Wanted) -> Refusal | None:
-        """Place the pod; where that fails, without one preference after the other (`trySchedule`)."""
+    def _try(self, pod: PodData) -> Refusal | None:
+        """ExistingNode the pod; where that fails, without one preference after the other (`trySchedule`)."""
         while True:
             refusal = self._add(pod)
             if refusal is None or refusal.reserved or pod.devices:
                 return refusal
-            rest = relaxed(pod.pod, tolerate_preferences=self._ground.tolerates_preferences)
+            rest = relaxed(pod.pod, tolerate_preferences=self._inputs.tolerates_preferences)
             if rest is None:
                 return refusal
             pod = pod.with_pod(rest)
             self.topology.update(pod)
 
-    def _add(self, pod: Wanted) -> Refusal | None:
+    def _add(self, pod: PodData) -> Refusal | None:
         if pod.devices:
             return Refusal(lambda: _DEVICES)
         if self._to_standing(pod):
@@ -159,34 +163,33 @@ class Scheduler:
             if isinstance(addition, Addition):
                 claim.add(pod, addition)
                 return None
-        if not self._ground.templates:
+        if not self._inputs.templates:
             return Refusal(lambda: "nodepool requirements filtered out all available instance types")
         return self._to_new(pod)
 
-    def _to_standing(self, pod: Wanted) -> bool:
-        ground = self._ground
-        volumes = ground.world.volumes(pod.pod)
+    def _to_standing(self, pod: PodData) -> bool:
+        inputs = self._inputs
+        volumes = inputs.cluster_state.volumes(pod.pod)
         if volumes is None:
             return False
         stays_off_fresh = self._consolidates and not (
-            pod.pod.status.phase == "Pending" or pod.pod.spec.node_name in ground.going
+            pod.pod.status.phase == "Pending" or pod.pod.spec.node_name in inputs.going
         )
-        for index in ground.with_room(pod):
-            standing = ground.standing[index]
-            if standing.name in self._without or (stays_off_fresh and standing.is_fresh):
+        for index in inputs.with_room(pod):
+            start = inputs.nodes[index]
+            if start.name in self._without or (stays_off_fresh and start.is_fresh):
                 continue
-            place = self._places.get(index)
-            known = place or Place(standing)
+            known = self._existing.get(index) or ExistingNode(start)
             requirements = known.can_add(pod, volumes, self.topology)
             if requirements is not None:
-                self._places[index] = known
+                self._existing[index] = known
                 known.add(pod, requirements, volumes, self.topology)
                 return True
         return False
 
-    def _to_new(self, pod: Wanted) -> Refusal | None:
+    def _to_new(self, pod: PodData) -> Refusal | None:
         refusals: list[Refusal] = []
-        for template in self._ground.templates:
+        for template in self._inputs.templates:
             found = self._within_limits(template)
             if isinstance(found, Refusal):
                 refusals.append(found)
@@ -213,7 +216,7 @@ class Scheduler:
                 break
         return Refusal(lambda: "; ".join(each.text for each in refusals), reserved=any(r.reserved for r in refusals))
 
-    def _within_limits(self, template: Template) -> Sequence[InstanceType] | Refusal:
+    def _within_limits(self, template: NodeClaimTemplate) -> Sequence[InstanceType] | Refusal:
         left = self._left[template.name]
         if left.get("nodes") == 0:
             return Refusal(lambda: f"node limits have been exhausted for nodepool (NodePool={template.name})")

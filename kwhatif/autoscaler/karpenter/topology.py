@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.karpenter.groups import (
+from kwhatif.autoscaler.karpenter.pods import PodData, selector_or_nothing, taints_objection
+from kwhatif.autoscaler.karpenter.requirements import IN, Refusal, Requirements
+from kwhatif.autoscaler.karpenter.topology_groups import (
     AFFINITY,
     ANTI_AFFINITY,
     ANY_NODE,
@@ -18,14 +20,12 @@ from kwhatif.autoscaler.karpenter.groups import (
     UNBOUNDED,
     Choice,
     Domains,
-    Group,
     GroupSpec,
     Kind,
     StandingNode,
+    TopologyGroup,
     spread_filter,
 )
-from kwhatif.autoscaler.karpenter.pods import Wanted, selector_or_nothing, taints_objection
-from kwhatif.autoscaler.karpenter.requirements import IN, Refusal, Requirements
 from kwhatif.kube.matching.labels import EVERYTHING
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
@@ -124,7 +124,7 @@ class Topology:
         standing: Standing,
         nodes: Sequence[StandingNode],
         domains: Mapping[str, Domains],
-        pods: Sequence[Wanted],
+        pods: Sequence[PodData],
     ) -> None:
         self._standing = standing
         #: Those that are nodes of this round, and registered.
@@ -132,17 +132,17 @@ class Topology:
         self._domains = domains
         #: Pods that are to be placed do not count where they are now.
         self._excluded = frozenset(pod.uid for pod in pods)
-        self._groups: dict[Hashable, Group] = {}
+        self._groups: dict[Hashable, TopologyGroup] = {}
         #: Anti-affinity seen from the other side: which pods those with such a term keep away.
-        self._inverse: dict[Hashable, Group] = {}
-        self._of: dict[str, list[Group]] = {}
+        self._inverse: dict[Hashable, TopologyGroup] = {}
+        self._of: dict[str, list[TopologyGroup]] = {}
         for uid, pod, node in standing.anti:
             if uid not in self._excluded:
                 self._keep_away(uid, pod, node.labels)
         for each in pods:
             self.update(each)
 
-    def update(self, pod: Wanted) -> None:
+    def update(self, pod: PodData) -> None:
         """Take the constraints of the pod as they are now, in the place of those that it had (`Update`)."""
         for group in self._of.pop(pod.uid, ()):
             group.owners.discard(pod.uid)
@@ -155,13 +155,13 @@ class Topology:
         for each in self._specs(pod.pod, ignores_preferences=pod.ignores_preferences):
             identity = each.identity
             if identity not in self._groups:
-                self._groups[identity] = Group(each, self._counts(each, pod.tolerations))
+                self._groups[identity] = TopologyGroup(each, self._counts(each, pod.tolerations))
             group = self._groups[identity]
             group.owners.add(pod.uid)
             if group not in own:
                 own.append(group)
 
-    def record(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> None:
+    def record(self, pod: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
         """The pod will stand on a node of these requirements (`Record`)."""
         for group in self._groups.values():
             if group.counts(pod, taints, requirements):
@@ -187,7 +187,7 @@ class Topology:
                 group.register(domain)
 
     def narrowed(
-        self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements, choice: Choice
+        self, pod: PodData, taints: Sequence[Taint], requirements: Requirements, choice: Choice
     ) -> Requirements | Refusal:
         """What a node of these requirements has to be if the pod comes to it (`AddRequirements`)."""
         groups = list(self._matching(pod, taints, requirements))
@@ -200,7 +200,7 @@ class Topology:
         return found
 
     def _narrowed_by(
-        self, groups: Sequence[Group], pod: Wanted, requirements: Requirements, choice: Choice
+        self, groups: Sequence[TopologyGroup], pod: PodData, requirements: Requirements, choice: Choice
     ) -> Requirements | Refusal:
         found = requirements
         for group in groups:
@@ -212,7 +212,7 @@ class Topology:
             found = found.plus({key: domains})
         return found
 
-    def _matching(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> Iterator[Group]:
+    def _matching(self, pod: PodData, taints: Sequence[Taint], requirements: Requirements) -> Iterator[TopologyGroup]:
         yield from self._of.get(pod.uid, ())
         for group in self._inverse.values():
             if group.counts(pod, taints, requirements):
@@ -228,7 +228,7 @@ class Topology:
             spec = self._term(ANTI_AFFINITY, pod, term)
             identity = spec.identity
             if identity not in self._inverse:
-                self._inverse[identity] = Group(spec, self._new_domains(spec, pod.spec.tolerations))
+                self._inverse[identity] = TopologyGroup(spec, self._new_domains(spec, pod.spec.tolerations))
             group = self._inverse[identity]
             if term.topology_key in domains:
                 group.record((domains[term.topology_key],))

@@ -18,7 +18,7 @@ from kwhatif.autoscaler.karpenter.instance_types import (
     Variety,
 )
 from kwhatif.autoscaler.karpenter.pods import (
-    Wanted,
+    PodData,
 )
 from kwhatif.autoscaler.karpenter.requirements import (
     Requirements,
@@ -86,7 +86,7 @@ class Filtering(NamedTuple):
     requests: Amounts
     groups: Sequence[DaemonGroup]
     well_known: frozenset[str]
-    pod: Wanted
+    pod: PodData
     taken: Sequence[HostPort]
     variety: Variety
 

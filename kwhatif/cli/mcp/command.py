@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import listening_at
 from kwhatif.cli.usage import UsageError
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _NEWS = 0.01
 
 
-@reads_cluster
 def mcp(
     *,
     ctx: typer.Context,
@@ -49,9 +47,8 @@ def mcp(
     """
     _require_sdk()
     from kwhatif.cli.mcp.desk import Desk
-    from kwhatif.cli.mcp.server import Cluster, Questions
+    from kwhatif.cli.mcp.server import Cluster, Questions, http, stdio
     from kwhatif.cli.mcp.tools import tools
-    from kwhatif.cli.mcp.transports import http, stdio
 
     if listen is None and "-" in (cluster.where.from_ or ()):
         raise typer.BadParameter("the client speaks on standard input: name a file", param_hint="--from")

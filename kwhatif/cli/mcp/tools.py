@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperOption
 
 from kwhatif.api.options import SCENARIOS, SCHEDULER
+from kwhatif.cli.answers import Asking
 from kwhatif.cli.usage import CLUSTER, OTHER
-from kwhatif.cli.watcher import Asking
 from kwhatif.sources.manifests.given import text
 from kwhatif.sources.text.files import texts_only
 

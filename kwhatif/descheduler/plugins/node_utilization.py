@@ -1,4 +1,4 @@
-"""Common parts of Low- and HighNodeUtilization (`framework/plugins/nodeutilization`).
+"""Common parts of Low- and HighNodeUtilization (`nodeutilization.go`, `usageclients.go` of their package).
 
 Amounts are nano-units. Nodes of equal usage are ordered by name; upstream's order is that of a map.
 """
@@ -10,12 +10,14 @@ from typing import Protocol
 
 import msgspec
 
-from kwhatif.descheduler.arguments import Namespaces
 from kwhatif.descheduler.attempt import NodeClassRow, NodeUse, ResourceUse, UtilizationClass
 from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
-from kwhatif.descheduler.pods import sort_by_priority, untolerated
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.node_fit import sort_by_priority, untolerated
+from kwhatif.descheduler.policy import Namespaces
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, milli_value, parse_quantity, value
@@ -72,20 +74,59 @@ def resources_of(thresholds: Mapping[str, float]) -> tuple[str, ...]:
 class RequestedUsage:
     """Usage by the requests of active pods."""
 
-    def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
-        self._world = world
+    def __init__(self, sandbox: Sandbox, resources: Sequence[str]) -> None:
+        self._sandbox = sandbox
         self._resources = resources
 
     def of_node(self, node: Node) -> Amounts | str:
         """See `UsageClient`."""
         name = node.metadata.name
-        requested = self._world.requested(name)
+        requested = self._sandbox.requested(name)
         usage = {resource: requested.get(resource, 0) for resource in self._resources}
-        return usage | {PODS: len(self._world.active(name)) * NANO}
+        return usage | {PODS: len(self._sandbox.active(name)) * NANO}
 
     def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
         """See `UsageClient`."""
-        return self._world.requests(pod)
+        return self._sandbox.requests(pod)
+
+
+class MeasuredUsage:
+    """Usage as measured by metrics-server.
+
+    A long-running descheduler smooths the values that it collects every five seconds; here there is only one value.
+    """
+
+    def __init__(self, sandbox: Sandbox, resources: Sequence[str]) -> None:
+        self._sandbox = sandbox
+        self._resources = resources
+
+    def of_node(self, node: Node) -> Amounts | str:
+        """See `UsageClient`."""
+        name = node.metadata.name
+        measured = self._sandbox.state.cluster.get(NodeMetrics, name)
+        if measured is None:
+            return f'unable to find node "{name}" in the collected metrics'
+        usage = {resource: parse_quantity(measured.usage.get(resource, 0)) for resource in (CPU, MEMORY)}
+        usage[PODS] = len(self._sandbox.active(name)) * NANO
+        for resource in self._resources:
+            if resource not in usage:
+                return f'unable to find "{resource}" resource for collected "{name}" node metric'
+        return usage
+
+    def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
+        """See `UsageClient`: known only if every container was measured."""
+        measured = self._sandbox.state.cluster.get(PodMetrics, key_of(pod))
+        if measured is None:
+            return None
+        total: Amounts = {}
+        for container in measured.containers:
+            for resource in self._resources:
+                if resource == PODS:
+                    continue
+                if resource not in container.usage:
+                    return None
+                total[resource] = total.get(resource, 0) + parse_quantity(container.usage[resource])
+        return total
 
 
 def capacity(node: Node) -> Mapping[str, int]:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
 from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.node_fit import said_of_nodes
-from kwhatif.descheduler.pods import keeps_away, untolerated
+from kwhatif.descheduler.node_fit import keeps_away, said_of_nodes, untolerated
+from kwhatif.descheduler.policy import RemoveDuplicatesArgs
 from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -36,14 +35,14 @@ class _Owner(NamedTuple):
 _Duplicates = dict[str, list[Pod]]
 
 
-def run(args: RemoveDuplicatesArgs, handle: Handle) -> str:
+def remove_duplicates(args: RemoveDuplicatesArgs, handle: Handle) -> str:
     """Evict pods of an owner from nodes with more of them than the average of the nodes that accept them."""
     choose = chosen(args.namespaces)
     counts: Counter[_Owner] = Counter()
     duplicates: dict[_Owner, _Duplicates] = {}
     for node in handle.nodes:
         name = node.metadata.name
-        pods = [pod for pod in handle.world.active(name) if choose(pod) and handle.is_evictable(pod)]
+        pods = [pod for pod in handle.sandbox.active(name) if choose(pod) and handle.is_evictable(pod)]
         for pod, is_duplicate in _on_one_node(pods, args.exclude_owner_kinds):
             for owner in _owners(pod):
                 counts[owner] += 1

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.descheduler.arguments import RemovePodsViolatingTopologySpreadConstraintArgs
 from kwhatif.descheduler.attempt import Skew
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.node_fit import said_of_nodes
-from kwhatif.descheduler.pods import keeps_away, untolerated
+from kwhatif.descheduler.node_fit import keeps_away, said_of_nodes, untolerated
+from kwhatif.descheduler.policy import RemovePodsViolatingTopologySpreadConstraintArgs
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.model.cluster import key_of
@@ -50,11 +49,13 @@ class _Constraint(msgspec.Struct, frozen=True):
         return not self.honors_taints or untolerated(self.pod, node.spec.taints, keeps_away) is None
 
 
-def run(args: RemovePodsViolatingTopologySpreadConstraintArgs, handle: Handle) -> str:
+def remove_pods_violating_topology_spread_constraint(
+    args: RemovePodsViolatingTopologySpreadConstraintArgs, handle: Handle
+) -> str:
     """Evict pods of domains with too many pods, if they fit in domains with too few."""
     choose = chosen(args.namespaces, args.label_selector)
     namespaces: dict[str, list[Pod]] = {}
-    for pod in handle.world.active_on(handle.nodes):
+    for pod in handle.sandbox.active_on(handle.nodes):
         if choose(pod) and handle.evictor.filter(pod):
             namespaces.setdefault(pod.metadata.namespace, []).append(pod)
     marked: dict[str, tuple[Pod, Skew]] = {}

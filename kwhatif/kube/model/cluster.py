@@ -62,6 +62,43 @@ def key_of(obj: KubernetesObject) -> str:
     return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
 
 
+class ObjectRef(NamedTuple):
+    """The kind and the key of an object; as text `Kind namespace/name`, which is what reports call it."""
+
+    kind: str
+    #: As `key_of` gives it.
+    key: str
+
+    @classmethod
+    def of(cls, obj: KubernetesObject) -> ObjectRef:
+        """The name of this object."""
+        return cls(type(obj).__name__, key_of(obj))
+
+    @classmethod
+    def parse(cls, text: str) -> ObjectRef:
+        """Read what `str` gives; of any other text, such as a user's name, the key is empty or means nothing."""
+        kind, _, key = text.partition(" ")
+        return cls(kind, key)
+
+    @property
+    def namespace(self) -> str:
+        """Empty for an object without a namespace."""
+        return self.key.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Without the namespace."""
+        return self.key.rpartition("/")[2]
+
+    @property
+    def argument(self) -> str:
+        """What commands and edits call it, such as `deployment/shop/web`."""
+        return f"{self.kind.lower()}/{self.key}"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}" if self.key else self.kind
+
+
 def list_order(key: str) -> str:
     """What keys are sorted by in the API server's lists: by namespace, then name.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.meta import ApiObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -118,6 +119,16 @@ def _resources() -> list[Resource]:
 
 #: By type.
 RESOURCES: Mapping[type, Resource] = {resource.type: resource for resource in _resources()}
+
+#: By the name of the kind.
+BY_KIND: Mapping[str, Resource] = {resource.kind: resource for resource in RESOURCES.values()}
+
+
+def find(ref: ObjectRef, cluster: Cluster) -> KubernetesObject | None:
+    """The object of that name; None: it is not there, or of a kind that is not known."""
+    resource = BY_KIND.get(ref.kind)
+    return None if resource is None else cluster.get(resource.type, ref.key)
+
 
 #: Short names, as kubectl has them -> kinds.
 SHORT_NAMES = {

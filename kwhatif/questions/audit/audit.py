@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from kwhatif.edits.edit import Apply
 from kwhatif.errors import OutOfTime
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
+from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy.aftermath import Brought
-from kwhatif.questions.audit.findings import extents, findings_of, namespace_of, worse_than
+from kwhatif.questions.audit.findings import extents, findings_of, worse_than
 from kwhatif.questions.audit.fixes import MOST_SECONDS, Fixes
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer, command_of
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
@@ -191,9 +191,8 @@ class _Owners:
         return ", ".join(dict.fromkeys(filter(None, map(self._owner, finding.subjects))))
 
     def _owner(self, subject: str) -> str:
-        kind, _, key = subject.partition(" ")
-        resource = BY_WORD.get(kind.lower())
-        found = None if resource is None else self._cluster.get(resource.type, key)
+        ref = ObjectRef.parse(subject)
+        found = find(ref, self._cluster)
         named: str = "" if found is None else found.metadata.labels.get(self._label, "")
-        space = self._cluster.get(Namespace, namespace_of(subject))
+        space = self._cluster.get(Namespace, ref.namespace)
         return named or ("" if space is None else space.metadata.labels.get(self._label, ""))

@@ -10,8 +10,8 @@ import msgspec
 
 from kwhatif.edits.edit import ScaleToMax, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
+from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
@@ -37,7 +37,6 @@ MOST_SHAPES = 10
 
 #: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each in RESOURCES.values()}
 
 
 def ask_headroom(
@@ -140,10 +139,8 @@ def _shape(info: PodInfo) -> Hashable:
 
 def _representative(name: str, pods: Sequence[PodInfo], cluster: Cluster) -> Applied:
     """The workload of that name, else the first of the pods."""
-    kind, _, key = name.partition(" ")
-    type_ = _BY_KIND.get(kind)
-    found = None if type_ is None or type_ is Pod else cluster.get(type_, key)
-    if found is None:
+    found = find(ObjectRef.parse(name), cluster)
+    if found is None or isinstance(found, Pod):
         found = min((info for info in pods if _belongs(info, name)), key=lambda info: info.key).pod
         name = f"Pod {found.metadata.namespace}/{found.metadata.name}"
     return Applied(found, SourceRow(file=name, object=name), restarted=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ChangeRow, changes_between
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
@@ -351,7 +351,7 @@ class _Between:
 
 def _units(change: SingleChange) -> Iterator[str]:
     """What the change belongs to, from the largest unit down: its kind, its object."""
-    yield change.row.object.partition(" ")[0] if change.row.change != "times" else "times"
+    yield ObjectRef.parse(change.row.object).kind if change.row.change != "times" else "times"
     yield change.row.workload or change.row.object
     yield change.row.object
 

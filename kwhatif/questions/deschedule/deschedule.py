@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import asdict, replace
 
-from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
 from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt, WantedRow
+from kwhatif.descheduler.build import RunnablePolicy
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.policy import RunnablePolicy
+from kwhatif.descheduler.policy import LowNodeUtilizationArgs
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
-from kwhatif.descheduler.world import DeschedulerWorld
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.bystanders import NodeMetrics
 from kwhatif.kube.model.caveat import Caveat
@@ -86,7 +86,7 @@ class Rounds:
 
     def play(self, state: State, moment: int) -> Round:
         """Run one cycle on a state, at a moment, and simulate what follows."""
-        cycle = run_cycle(self._policy, DeschedulerWorld(state, moment))
+        cycle = run_cycle(self._policy, Sandbox(state, moment))
         pods = state.cluster.all(Pod)
         evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
         if not evicted:
@@ -246,7 +246,7 @@ def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> It
     if not first.evicted:
         return
     moment = parse_time(question.at)
-    other = run_cycle(policy, DeschedulerWorld(session.state, moment, backwards=True))
+    other = run_cycle(policy, Sandbox(session.state, moment, backwards=True))
     if _gone(other.attempts) != _gone(first.cycle.attempts):
         yield EvictionOrder()
 

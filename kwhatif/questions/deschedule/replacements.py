@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.eviction import EVICTED, EvictionApi, EvictionGranted
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
@@ -177,15 +177,13 @@ class _Happened:
         events = api_server.history.events[began:]
         for event in events:
             if event.verb == "preempted":
-                preemptor = event.detail.removeprefix("for ")
-                self._victims.setdefault(preemptor, []).append(event.object.removeprefix("Pod "))
+                self._victims.setdefault(event.by, []).append(event.ref.key)
         #: The API server's refusals of new pods, by controller.
         self.refusals: dict[tuple[str, str, str], str] = {}
         for event in events:
             if event.verb == "was refused":
-                kind, _, key = event.actor.partition(" ")
-                namespace, _, name = key.partition("/")
-                self.refusals[kind, namespace, name] = event.detail
+                controller = ObjectRef.parse(event.actor)
+                self.refusals[controller.kind, controller.namespace, controller.name] = event.detail
 
     def next_for(self, pod: Pod) -> Pod | None:
         """The pod's replacement: of a StatefulSet by name, of others in the order in which pods went."""

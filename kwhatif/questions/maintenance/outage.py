@@ -11,7 +11,7 @@ from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
 from kwhatif.controllers.pods import pods_assigned_to
 from kwhatif.controllers.taint_eviction import is_evicting, says_for_how_long
 from kwhatif.edits.edit import SourcedEdit
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_static, is_terminal
@@ -144,7 +144,7 @@ class Lost(Played):
 
 def goes_with_its_node(workload: str, cluster: Cluster) -> bool:
     """Whether its pods need no replacement elsewhere: those of a DaemonSet, and static ones."""
-    kind, _, key = workload.partition(" ")
+    kind, key = ObjectRef.parse(workload)
     pod = cluster.get(Pod, key) if kind == "Pod" else None
     return kind in ("DaemonSet", "Node") or (pod is not None and is_static(pod))
 

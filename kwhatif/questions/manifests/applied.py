@@ -23,7 +23,7 @@ from kwhatif.kube.gates import GROUPS_GATE
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked, PodSecurityWarns
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.helm import HelmHook, Phase
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import controller_of
@@ -154,7 +154,7 @@ def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
 
 
 def _applied(obj: KubernetesObject) -> Applied:
-    name = f"{type(obj).__name__} {key_of(obj)}"
+    name = str(ObjectRef.of(obj))
     return Applied(obj, SourceRow(file=name, object=name), restarted=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -125,7 +125,7 @@ class Replay:
     def _note(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool) -> None:
         del replay
         obj = occurrence.old if occurrence.new is None else occurrence.new
-        name = "" if obj is None else f"{type(obj).__name__} {key_of(obj)}"
+        name = "" if obj is None else str(ObjectRef.of(obj))
         for key, said in answers.items():
             for plugin, hint in said.items():
                 if hint is QUEUE:

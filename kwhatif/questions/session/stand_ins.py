@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from kwhatif.kube.model.caveat.manifests import CustomKindPlayed
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.report.inputs import StandInRow
 from kwhatif.workloads.custom_kinds import LIKE
 
@@ -54,7 +54,7 @@ def _named(cluster: Cluster) -> Mapping[str, Any]:
 
 def name_of(obj: KubernetesObject) -> str:
     """Such as `Deployment shop/web`."""
-    return f"{type(obj).__name__} {key_of(obj)}"
+    return str(ObjectRef.of(obj))
 
 
 def _custom(obj: Any) -> str:

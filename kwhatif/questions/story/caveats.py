@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.disruption import pods_selected_by
@@ -24,8 +23,8 @@ from kwhatif.kube.model.caveat.workloads import (
     TooManyPods,
     Unmodelled,
 )
-from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
+from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.meta import SECOND, LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_static, is_terminal, pod_condition
@@ -62,13 +61,12 @@ def not_started(api_server: ApiServer, before: Cluster) -> list[str]:
 def behind_gates(api_server: ApiServer, before: Cluster) -> list[str]:
     """Pods with readiness gates that became ready, or go and are replaced: webhooks add these gates, too."""
     pods, were = api_server.state.cluster.all(Pod), before.all(Pod)
-    ready = (event.object.removeprefix("Pod ") for event in api_server.history.events if event.verb == "ready")
     replaced = (
         gone.pod
         for gone in api_server.history.gone.values()
         if gone.initial and gone.owner is not None and gone.how not in ("ScaledDown", "Garbage")
     )
-    concerned = [*(pods.get(key) for key in ready), *(were.get(key) for key in replaced)]
+    concerned = [*map(pods.get, api_server.history.keys(Pod, "ready")), *map(were.get, replaced)]
     return [f"Pod {key_of(pod)}" for pod in concerned if pod is not None and pod.spec.readiness_gates]
 
 
@@ -78,7 +76,7 @@ def not_ready(api_server: ApiServer, before: Cluster) -> list[str]:
     return [
         f"Pod {gone.pod}"
         for gone in api_server.history.gone.values()
-        if gone.initial and gone.owner is not None and not gone.owner.startswith("Job ")
+        if gone.initial and gone.owner is not None and ObjectRef.parse(gone.owner).kind != Job.__name__
         if (pod := pods.get(gone.pod)) is not None and pod.metadata.deletion_timestamp is None
         if pod.status.phase == "Running" and not is_ready(pod) and pod_condition(pod, "Ready") is not None
         if (node := nodes.get(pod.spec.node_name)) is None or ready_status(node) == "True"
@@ -126,7 +124,7 @@ def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     yield from _missed(api_server)
     yield from _left_out(
         {
-            "adoption": _orphans(api_server, {event.object for event in api_server.history.events}),
+            "adoption": _orphans(api_server, api_server.history.touched()),
             "volume-reclaim": _released(engine, before),
             "budgets": _uncounted(api_server.state.cluster, before),
         }
@@ -146,7 +144,7 @@ def _missed(api_server: ApiServer) -> Iterator[Caveat]:
         *cluster.all(StatefulSet).values(),
         *cluster.all(DaemonSet).values(),
     )
-    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, api_server)]
+    missed = [str(ObjectRef.of(each)) for each in workloads if has_missed(each, api_server)]
     if missed:
         yield OldRevisionsUnknown(workloads=tuple(missed))
 
@@ -154,7 +152,7 @@ def _missed(api_server: ApiServer) -> Iterator[Caveat]:
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
     """Autoscalers of workloads that the story changes, or removes pods of."""
     history = engine.api_server.history
-    concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
+    concerned = {*(gone.owner for gone in history.gone.values()), *history.touched()}
     cluster = engine.api_server.state.cluster
     for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
         if scaler.target in concerned:
@@ -214,8 +212,8 @@ def _expiring(engine: Engine) -> list[str]:
     cluster = engine.api_server.state.cluster
     found = []
     for event in engine.api_server.history.events:
-        if event.verb in ("completed", "failed") and event.object.startswith("Job "):
-            job = cluster.get(Job, event.object.removeprefix("Job "))
+        if event.verb in ("completed", "failed") and event.ref.kind == Job.__name__:
+            job = cluster.get(Job, event.ref.key)
             kept = None if job is None else job.spec.ttl_seconds_after_finished
             if kept is not None and event.at + kept <= engine.clock.now:
                 found.append(event.object)
@@ -225,7 +223,7 @@ def _expiring(engine: Engine) -> list[str]:
 def _released(engine: Engine, before: Cluster) -> list[str]:
     """Volumes of claims that have gone."""
     cluster = engine.api_server.state.cluster
-    made = {event.object for event in engine.api_server.history.events}
+    made = engine.api_server.history.touched()
     found = []
     for name, volume in cluster.all(PersistentVolume).items():
         reference = volume.spec.claim_ref
@@ -312,8 +310,8 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 def _uses_volumes(engine: Engine) -> bool:
     """Whether pods with claims were made."""
     pods = engine.api_server.state.cluster.all(Pod)
-    made = (event.object.removeprefix("Pod ") for event in engine.api_server.history.events if event.verb == "created")
-    return any(pod is not None and any(claim_names(pod)) for pod in map(pods.get, made))
+    made = map(pods.get, engine.api_server.history.keys(Pod, "created"))
+    return any(pod is not None and any(claim_names(pod)) for pod in made)
 
 
 def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
@@ -339,7 +337,7 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
         before: leave out the pods on nodes whose taints are as they were in this cluster.
     """
     silent = [gone.owner for gone in engine.api_server.history.gone.values() if gone.owner and gone.how in _REPLACED]
-    seen = {event.object for event in engine.api_server.history.events} if silent else set()
+    seen = engine.api_server.history.touched() if silent else {}
     there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}
     silent = [owner for owner in silent if not there[owner]]
     if silent:
@@ -375,9 +373,7 @@ def in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
 
 def _is_there(owner: str, engine: Engine) -> bool:
     """Whether the owner exists at the end."""
-    name, _, key = owner.partition(" ")
-    kind: type[Any] | None = next((kind for kind in RESOURCES if kind.__name__ == name), None)
-    return kind is not None and engine.api_server.state.cluster.get(kind, key) is not None
+    return find(ObjectRef.parse(owner), engine.api_server.state.cluster) is not None
 
 
 def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:

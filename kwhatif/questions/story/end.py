@@ -65,7 +65,7 @@ def unavailable_pods(engine: Engine) -> Counter[str]:
     """The number of new running pods that never become ready, by workload."""
     api_server = engine.api_server
     pods = api_server.state.cluster.all(Pod)
-    made = (event.object.removeprefix("Pod ") for event in api_server.history.events if event.verb == "created")
+    made = api_server.history.keys(Pod, "created")
     return Counter(
         engine.tally.root(pod)
         for pod in map(pods.get, dict.fromkeys(made))
@@ -89,7 +89,7 @@ def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
     pods = engine.api_server.state.cluster.all(Pod)
     gone = {f"Pod {gone.pod}": gone.owner for gone in engine.api_server.history.gone.values() if gone.owner}
     for event in _churn(engine, cycle):
-        pod = pods.get(event.object.removeprefix("Pod "))
+        pod = pods.get(event.ref.key)
         yield gone.get(event.object) or (event.object if pod is None else engine.tally.root(pod))
     yield from map(engine.tally.root, _preemptors(engine, cycle))
 
@@ -97,14 +97,14 @@ def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
 def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[EventRow]:
     """The events in the loop that created or removed pods."""
     for event in engine.api_server.history.events[cycle.first : cycle.last]:
-        if event.object.startswith("Pod ") and event.verb in _CHURN:
+        if event.verb in _CHURN and event.ref.kind == Pod.__name__:
             yield event
 
 
 def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
     """The pods for which others were evicted in the loop."""
     pods = engine.api_server.state.cluster.all(Pod)
-    keys = dict.fromkeys(event.detail.removeprefix("for ") for event in _churn(engine, cycle))
+    keys = dict.fromkeys(event.by for event in _churn(engine, cycle))
     return (pods[key] for key in keys if key in pods)
 
 

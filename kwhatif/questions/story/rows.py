@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import joined
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.questions.pod_groups import tried_groups
@@ -131,11 +132,10 @@ def _parameters(given: Parameters) -> dict[str, float | str]:
 def _owners(engine: Engine) -> dict[str, str]:
     """The workloads of all present and former pods, by their names in events."""
     owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.api_server.history.gone.values()}
-    changed = {event.object for event in engine.api_server.history.events} - owners.keys()
     pods = engine.api_server.state.cluster.all(Pod)
-    for name in changed:
-        kind, _, key = name.partition(" ")
-        if kind == "Pod" and key in pods:
+    for name in engine.api_server.history.touched():
+        kind, key = ObjectRef.parse(name)
+        if name not in owners and kind == Pod.__name__ and key in pods:
             owners[name] = engine.tally.root(pods[key])
     return owners
 

@@ -22,7 +22,7 @@ from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -337,20 +337,16 @@ class Playing:
         def written(api_server: ApiServer) -> None:
             for obj, message in resolved.refused:
                 api_server.note(None, USER, "was refused", obj, detail=message)
-                refusals.append((_named(obj), message))
+                refusals.append((str(ObjectRef.of(obj)), message))
             for write in writes_of(step.edit, resolved, api_server):
                 denied = api_server.write(write, USER, None)
                 if denied is not None and isinstance(write, Create):
-                    refusals.append((_named(write.obj), denied.message))
+                    refusals.append((str(ObjectRef.of(write.obj)), denied.message))
 
         self.engine.perform(written)
         if refusals and not isinstance(step.edit, edits.Apply) and not self.lenient:
             raise InputError([Problem(step.where, message) for _, message in refusals])
         self._commands += (CommandRow(f"apply {name}", ok=False, seconds=0.0, why=why) for name, why in refusals)
-
-
-def _named(obj: KubernetesObject) -> str:
-    return f"{type(obj).__name__} {key_of(obj)}"
 
 
 def _cannot(step: SourcedEdit, mistakes: Sequence[Wrong]) -> InputError:

@@ -12,6 +12,7 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.kube.model.pod_spec import (
@@ -70,7 +71,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
     new_pods = NewPods(ApiServer.standing(session.state.fork()))
     assumed: dict[Caveat, None] = {}
     for restarted in restarted_workloads(session.cluster):
-        if restarted.name.startswith("Pod "):
+        if ObjectRef.parse(restarted.name).kind == "Pod":
             continue
         trial = new_pods.fork()
         candidate = next(pods_without_end(restarted.applied, trial, planner), None)
@@ -280,10 +281,9 @@ def _up(amount: int, step: int) -> int:
 
 def _one_more(found: NextPod) -> str:
     """The command that shows what one more pod of the workload does."""
-    kind, _, key = found.name.partition(" ")
     known = isinstance(found.applied.object, (*SCALABLE, Job, CronJob))
     meta = found.applied.object.metadata
-    name = f"{kind.lower()}/{key}" if known else f"pod/{meta.namespace}/{meta.name}"
+    name = ObjectRef.parse(found.name).argument if known else f"pod/{meta.namespace}/{meta.name}"
     return f"kwhatif capacity {name} --with-preemption --limit 1"
 
 

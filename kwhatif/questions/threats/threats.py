@@ -9,16 +9,16 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.disruption import budget_pods
+from kwhatif.descheduler.build import RunnablePolicy
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.policy import RunnablePolicy
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.edits.edit import Reference, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.pods import PodChoice
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, ObjectRef, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
@@ -114,7 +114,7 @@ def subject_of(text: str, session: Session, namespace: str) -> Subject:
         found = None
     if lookup.mistakes or found is None:
         raise InputError([Problem(text, wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
-    name = f"{type(found).__name__} {key_of(found)}"
+    name = str(ObjectRef.of(found))
     pods = tuple(_pods_of(found, session))
     if not pods:
         said = "it is on no node: nothing can evict it" if isinstance(found, Pod) else "none of its pods is on a node"
@@ -238,7 +238,7 @@ def _classes(session: Session, lowest: int) -> tuple[list[PriorityClass], list[H
 
 
 def _descheduled(session: Session, subject: Subject, asked: DeschedulerAsked) -> Iterator[ThreatRow]:
-    cycle = run_cycle(asked.policy, DeschedulerWorld(session.state, parse_time(asked.at)))
+    cycle = run_cycle(asked.policy, Sandbox(session.state, parse_time(asked.at)))
     found: dict[str, list[str]] = {}
     for each in cycle.attempts:
         if each.by is None and each.pod in subject.pods:
@@ -274,7 +274,7 @@ def _shield(session: Session, subject: Subject, threats: Sequence[ThreatRow]) ->
     """
     real = [each for each in threats if each.kind in ("pending", "template")]
     own = [
-        each for each in threats if each.kind == "class" and each.by.partition(" ")[2] not in SYSTEM_PRIORITY_CLASSES
+        each for each in threats if each.kind == "class" and ObjectRef.parse(each.by).key not in SYSTEM_PRIORITY_CLASSES
     ]
     needed = [each.priority for each in real or own if each.priority is not None]
     if not needed:

@@ -33,6 +33,7 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadNotInDump,
     WorkloadsCaveat,
 )
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.words.amounts import listed, plural, some, took
 
 #: What a story does not simulate.
@@ -226,7 +227,7 @@ def _injected(caveat: Injected) -> str:
     else:
         known = f"as its {plural(caveat.seen, 'pod')} {have}, though not its template"
     more = "; they do not all have the same, and what all have is taken" if caveat.differ else ""
-    whose = caveat.workload if caveat.workload.startswith("Pod ") else f"new pods of {caveat.workload}"
+    whose = caveat.workload if ObjectRef.parse(caveat.workload).kind == "Pod" else f"new pods of {caveat.workload}"
     verb = "gets" if whose is caveat.workload else "get"
     return f"{whose} {verb} {listed(list(_parts(caveat)))}, {known}: webhooks add it{more}"
 

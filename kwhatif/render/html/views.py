@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.answer import AddedNode
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.evidence import objections_of
 from kwhatif.render.html.data import Kind, Mark, View
 from kwhatif.render.sentences import sentence
@@ -324,7 +325,7 @@ def _threats(row: ThreatsRow) -> Mapping[str, Mark]:
     found: dict[str, list[str]] = {}
     for each in row.of("taint", "outage", "drain"):
         what = {"taint": "a taint", "outage": "its loss", "drain": "its drain"}[each.kind]
-        found.setdefault(each.by.removeprefix("Node "), []).append(f"{what} evicts {plural(len(each.pods), 'pod')}")
+        found.setdefault(ObjectRef.parse(each.by).key, []).append(f"{what} evicts {plural(len(each.pods), 'pod')}")
     return {node: Mark("evicts", "; ".join(said), tuple(said)) for node, said in found.items()}
 
 
@@ -362,7 +363,7 @@ def _upgraded(row: UpgradeRow) -> Mapping[str, Mark]:
 def _compared(row: CompareRow) -> Mapping[str, Mark]:
     found: dict[str, Mark] = {}
     for each in row.changes:
-        kind, _, name = each.object.partition(" ")
+        kind, name = ObjectRef.parse(each.object)
         if kind != "Node" or each.change == "removed":
             continue
         how = tuple(f"{field.field} {field.before or '-'} → {field.after or '-'}" for field in each.fields)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.asked import NAMED
@@ -177,7 +177,7 @@ class ObjectDecoder:
         """Entries of a `List` have to say their version themselves."""
         for index, obj in enumerate(entries, start):
             if not obj.api_version:
-                report = self._problems.at(place.item(index), f"{type(obj).__name__} {key_of(obj)}")
+                report = self._problems.at(place.item(index), str(ObjectRef.of(obj)))
                 report.add("is not set", ("apiVersion",), NOT_SET)
 
     def _value(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[DecodedBatch]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler.arguments import without_unknown as arguments_without_unknown
+from kwhatif.autoscaler.cluster_autoscaler.groups import without_unknown as arguments_without_unknown
 from kwhatif.autoscaler.karpenter.settings import without_unknown as settings_without_unknown
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of

@@ -115,7 +115,9 @@ def test_a_budget_that_lets_unready_pods_go() -> None:
     unready = pod("p", on="n0", cpu="100m")
     unready["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
     lenient = _budget("b", unhealthyPodEvictionPolicy="AlwaysAllow")
-    assert commands(plan_of(pool(), node("n0"), node("n1", conditions=()), unready, lenient))
+    assert commands(plan_of(pool(), node("n0"), node("n1", conditions=()), unready, lenient)) == [
+        ("Underutilized", ["n0"], 0)
+    ]
 
 
 def test_a_node_is_replaced_by_a_cheaper_one_that_is_always_cheaper() -> None:

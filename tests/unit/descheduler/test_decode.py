@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.descheduler import arguments as of
-from kwhatif.descheduler.arguments import Args, DefaultEvictorArgs
+from kwhatif.descheduler import policy as of
 from kwhatif.descheduler.build import STRATEGIES, build_policy, strategy_policy
 from kwhatif.descheduler.decode import go_decode
+from kwhatif.descheduler.policy import Args, DefaultEvictorArgs
 from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty

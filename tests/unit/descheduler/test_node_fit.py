@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.descheduler.node_fit import NodeFit, OtherNodes
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm
@@ -44,6 +44,6 @@ CASES = {
 @pytest.mark.parametrize(("candidate", "there", "fits"), CASES.values(), ids=CASES.keys())
 def test_who_is_in_the_way(candidate: PodBuilder, there: list[PodBuilder], fits: bool) -> None:
     state = snapshot(node("n1").labels(**{HOST: "n1"}), node("n2").labels(**{HOST: "n2"}), candidate, *there)
-    world, nodes = DeschedulerWorld(state, 0), list(state.cluster.all(Node).values())
+    world, nodes = Sandbox(state, 0), list(state.cluster.all(Node).values())
     assert NodeFit(world).fits_another(candidate.build(), nodes) is fits
     assert OtherNodes(world, nodes).have_room(candidate.build()) is fits

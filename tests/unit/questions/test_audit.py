@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import kwhatif
+from kwhatif.api.maintenance import runner
 from kwhatif.api.options import MaintenanceOptions
-from kwhatif.api.scenarios import runner
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.api.html import picture
+from kwhatif.api.pages import picture
 from kwhatif.render.answer import answer, suited
 from kwhatif.render.blocks import Verdict
 from kwhatif.render.detail import Detail

@@ -21,12 +21,12 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
 )
-from kwhatif.simulation.history import EventRow
+from kwhatif.simulation.history import EventRow, Verb
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def event(number: int, actor: str, verb: str, name: str, **more: Any) -> EventRow:
+def event(number: int, actor: str, verb: Verb, name: str, **more: Any) -> EventRow:
     more = {"at": 0.0, "because": None, **more}
     return EventRow(id=number, actor=actor, verb=verb, object=name, **more)
 

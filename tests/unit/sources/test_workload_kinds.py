@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import kwhatif
-from kwhatif.api.manifests import read_manifests
+from kwhatif.api.arguments import read_manifests
 from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.asked import ASKED, CUSTOM_LISTS
 from kwhatif.sources.decoding.workload_kinds import GROUPS, KnownKinds, built_in, read_workload_kinds

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from kwhatif.autoscaler.karpenter.pods import Wanted, taints_objection
+from kwhatif.autoscaler.karpenter.pods import PodData, taints_objection
 from kwhatif.autoscaler.karpenter.requirements import (
     IN,
     Refusal,
@@ -72,7 +72,7 @@ def _insert(domains: dict[str, list[tuple[Taint, ...]]], value: str, taints: tup
         known.append(taints)
 
 
-class NodeFilter(NamedTuple):
+class TopologyNodeFilter(NamedTuple):
     """Which nodes a spread constraint counts (`topologynodefilter.go`)."""
 
     requirements: tuple[Requirements, ...] = ()
@@ -91,10 +91,10 @@ class NodeFilter(NamedTuple):
         return self.taints != HONOR or taints_objection(taints, self.tolerations) is None
 
 
-ANY_NODE = NodeFilter()
+ANY_NODE = TopologyNodeFilter()
 
 
-def spread_filter(pod: Pod, constraint: TopologySpreadConstraint) -> NodeFilter:
+def spread_filter(pod: Pod, constraint: TopologySpreadConstraint) -> TopologyNodeFilter:
     """The nodes that the constraint of the pod counts (`MakeTopologyNodeFilter`)."""
     selector = label_requirements(pod.spec.node_selector or {})
     required = node_affinity_of(pod.spec).required
@@ -102,7 +102,7 @@ def spread_filter(pod: Pod, constraint: TopologySpreadConstraint) -> NodeFilter:
     if required is not None:
         terms = required.node_selector_terms
         found = tuple(selector.plus(selector_requirements(term.match_expressions)) for term in terms)
-    return NodeFilter(
+    return TopologyNodeFilter(
         found,
         constraint.node_taints_policy or IGNORE,
         constraint.node_affinity_policy or HONOR,
@@ -121,7 +121,7 @@ class GroupSpec(NamedTuple):
     selector: Selector
     max_skew: int
     min_domains: int | None
-    nodes: NodeFilter
+    nodes: TopologyNodeFilter
 
     @property
     def identity(self) -> Hashable:
@@ -175,7 +175,7 @@ class Choice:
         return None
 
 
-class Group:
+class TopologyGroup:
     """Pods counted by the domains of one label."""
 
     __slots__ = ("domains", "empty", "owners", "spec")
@@ -200,16 +200,16 @@ class Group:
             self.domains[domain] = self.domains.get(domain, 0) + 1
             self.empty.discard(domain)
 
-    def selects(self, pod: Wanted) -> bool:
+    def selects(self, pod: PodData) -> bool:
         """Whether the pod is one of those that are counted."""
         return pod.namespace in self.spec.namespaces and self.spec.selector.matches(pod.labels)
 
-    def counts(self, pod: Wanted, taints: Sequence[Taint], requirements: Requirements) -> bool:
+    def counts(self, pod: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
         """Whether it would be counted on a node with these taints and requirements."""
         return self.selects(pod) and self.spec.nodes.matches(taints, requirements)
 
     def next(
-        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+        self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
         """The domains for the pod: among those that the node may have and the pod allows; none where it has none.
 
@@ -230,7 +230,7 @@ class Group:
         return (domain for domain in sorted(domains) if of_node.has(domain))
 
     def _spread(
-        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+        self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
         """The domain with the fewest pods, if that does not skew them (`nextDomainTopologySpread`)."""
         key, skew, more = self.spec.key, self.spec.max_skew, int(self.selects(pod))
@@ -260,7 +260,7 @@ class Group:
         return min(counts, default=UNBOUNDED)
 
     def _together(
-        self, pod: Wanted, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
+        self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
         """Domains that have such pods; for the first of all, any (`nextDomainAffinity`)."""
         key, known = self.spec.key, self.domains
@@ -276,7 +276,7 @@ class Group:
                 found += [choice.of(equal)] if equal else []
         return Requirement(key, frozenset(found))
 
-    def _is_first(self, pod: Wanted, allowed: Requirement) -> bool:
+    def _is_first(self, pod: PodData, allowed: Requirement) -> bool:
         if not self.selects(pod):
             return False
         return len(self.domains) == len(self.empty) or not any(

@@ -1,4 +1,4 @@
-"""Nodes that stand, and what every simulation begins with (`scheduling/existingnode.go`, `scheduler.go`)."""
+"""Existing nodes, and what every simulation begins with (`scheduling/existingnode.go`, `scheduler.go`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, Sum, fits, merged, parsed, requests_of, subtracted
 from kwhatif.autoscaler.karpenter.claims import (
-    Template,
+    NodeClaimTemplate,
     daemon_groups,
     own_requirements,
 )
-from kwhatif.autoscaler.karpenter.groups import Choice, Domains, StandingNode, pool_domains
 from kwhatif.autoscaler.karpenter.instance_types import variety
-from kwhatif.autoscaler.karpenter.nodes import StateNode, World, duration_of, is_true, nanos_of
-from kwhatif.autoscaler.karpenter.pods import Wanted, is_daemon, taints_objection, uses_claims
+from kwhatif.autoscaler.karpenter.nodes import ClusterState, StateNode, duration_of, is_true, nanos_of
+from kwhatif.autoscaler.karpenter.pods import PodData, is_daemon, taints_objection, uses_claims
 from kwhatif.autoscaler.karpenter.requirements import (
     Refusal,
     Requirements,
@@ -25,6 +24,7 @@ from kwhatif.autoscaler.karpenter.requirements import (
     pod_requirements,
 )
 from kwhatif.autoscaler.karpenter.topology import Topology
+from kwhatif.autoscaler.karpenter.topology_groups import Choice, Domains, StandingNode, pool_domains
 from kwhatif.autoscaler.karpenter.volumes import Volumes, exceeds, merged_volumes
 from kwhatif.kube.matching.nodes import PREFER_NO_SCHEDULE, HostPort, conflicts
 from kwhatif.kube.model.bystanders import NodePool, karpenter_condition
@@ -35,23 +35,21 @@ from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import DaemonSet
 
-# --- the nodes that stand --------------------------------------------------------------------------------------------
 
+class SchedulerInputs:
+    """All that every simulation of a cluster begins with, whichever nodes it leaves out."""
 
-class Ground:
-    """All that every simulation of a world begins with, whichever nodes it leaves out."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        catalogue = world.catalogue
-        pools = world.pools
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self.cluster_state = cluster_state
+        catalogue = cluster_state.catalogue
+        pools = cluster_state.pools
         #: Those of which an instance type is left, the first that is tried first.
-        self.templates = [each for each in (Template(pool, catalogue) for pool in pools) if each.types]
-        if not world.settings.relaxes_min_values:
+        self.templates = [each for each in (NodeClaimTemplate(pool, catalogue) for pool in pools) if each.types]
+        if not cluster_state.settings.relaxes_min_values:
             for template in self.templates:
                 _keep_variety(template)
         self.templates = [each for each in self.templates if each.types]
-        daemons = [pod for pod in _daemon_pods(world) if not uses_claims(pod)]
+        daemons = [pod for pod in _daemon_pods(cluster_state) if not uses_claims(pod)]
         daemon_groups(self.templates, daemons)
         self.tolerates_preferences = any(
             taint.effect == PREFER_NO_SCHEDULE for pool in pools for taint in pool.spec.template.spec.taints
@@ -62,32 +60,32 @@ class Ground:
         )
         self.limits: dict[str, Amounts] = {pool.metadata.name: parsed(pool.spec.limits) for pool in pools}
         self._by_name = {pool.metadata.name: pool for pool in pools}
-        self.standing = [
-            StandingPlace(world, node, daemons, is_fresh=_is_fresh(world, node, self._by_name))
-            for node in world.nodes
+        self.nodes = [
+            NodeAtStart(cluster_state, node, daemons, is_fresh=_is_fresh(cluster_state, node, self._by_name))
+            for node in cluster_state.nodes
             if not node.is_going
         ]
         #: Nodes whose pods have to move anyhow.
-        self.going = frozenset(node.name for node in world.nodes if node.is_going)
+        self.going = frozenset(node.name for node in cluster_state.nodes if node.is_going)
         self._room: dict[tuple[tuple[str, int], ...], list[int]] = {}
 
-    def with_room(self, pod: Wanted) -> list[int]:
-        """The places, by index, that have room for what the pod requests, as long as nothing is added to them."""
+    def with_room(self, pod: PodData) -> list[int]:
+        """The nodes, by index, that have room for what the pod requests, as long as nothing is added to them."""
         found = self._room.get(pod.size)
         if found is None:
             requests = pod.requests
-            found = [index for index, place in enumerate(self.standing) if fits(requests, place.free)]
+            found = [index for index, node in enumerate(self.nodes) if fits(requests, node.free)]
             self._room[pod.size] = found
         return found
 
 
-def _keep_variety(template: Template) -> None:
+def _keep_variety(template: NodeClaimTemplate) -> None:
     """A pool whose types are not as many as its own `minValues` ask for makes nothing."""
     if variety(template.types, template.requirements).short:
         template.types = ()
 
 
-def _is_fresh(world: World, node: StateNode, pools: Mapping[str, NodePool]) -> bool:
+def _is_fresh(cluster_state: ClusterState, node: StateNode, pools: Mapping[str, NodePool]) -> bool:
     """Whether `consolidateAfter` of its pool has not passed since pods came or went (`IsUnderConsolidateAfter`)."""
     pool, claim = pools.get(node.pool or ""), node.claim
     if pool is None or claim is None:
@@ -97,13 +95,13 @@ def _is_fresh(world: World, node: StateNode, pools: Mapping[str, NodePool]) -> b
     if not after or initialized is None or not is_true(claim, "Initialized"):
         return False
     since = nanos_of(claim.status.last_pod_event_time) or nanos_of(initialized.last_transition_time) or 0
-    return world.now - since < after
+    return cluster_state.now - since < after
 
 
-def _daemon_pods(world: World) -> Iterable[Pod]:
+def _daemon_pods(cluster_state: ClusterState) -> Iterable[Pod]:
     """A pod of each DaemonSet: the newest that there is, else of its template (`getDaemonSetPods`)."""
     newest: dict[tuple[str, str, str], Pod] = {}
-    every = (*world.waiting, *(pod for node in world.nodes for pod in node.pods))
+    every = (*cluster_state.waiting, *(pod for node in cluster_state.nodes for pod in node.pods))
     for pod in sorted((pod for pod in every if is_daemon(pod)), key=key_of):
         owner = controller_of(pod.metadata)
         if owner is not None:
@@ -112,7 +110,7 @@ def _daemon_pods(world: World) -> Iterable[Pod]:
             created = nanos_of(pod.metadata.creation_timestamp) or 0
             if known is None or created > (nanos_of(known.metadata.creation_timestamp) or 0):
                 newest[key] = pod
-    for daemon_set in world.cluster.all(DaemonSet).values():
+    for daemon_set in cluster_state.cluster.all(DaemonSet).values():
         meta, template = daemon_set.metadata, daemon_set.spec.template
         own = newest.get((meta.namespace, meta.name, meta.uid))
         if template is not None:
@@ -143,10 +141,10 @@ def _requesting_limits(container: Container) -> Container:
     return replace(container, resources=replace(resources, requests={**resources.limits, **resources.requests}))
 
 
-class StandingPlace:
+class NodeAtStart:
     """A node that stands or is on its way, as it is before anything is added (`NewExistingNode`)."""
 
-    def __init__(self, world: World, node: StateNode, daemons: Sequence[Pod], *, is_fresh: bool) -> None:
+    def __init__(self, cluster_state: ClusterState, node: StateNode, daemons: Sequence[Pod], *, is_fresh: bool) -> None:
         self.node = node
         self.name = node.name
         self.taints = node.taints
@@ -156,7 +154,7 @@ class StandingPlace:
         expected = [pod for pod in daemons if self._takes_daemon(labels, pod)]
         self.free = _without_daemons(node, expected)
         self.requirements = labels.plus({HOSTNAME: one_of(HOSTNAME, node.hostname)})
-        self._world = world
+        self._state = cluster_state
 
     def _takes_daemon(self, labels: Requirements, pod: Pod) -> bool:
         if taints_objection(self.taints, pod.spec.tolerations) is not None:
@@ -169,18 +167,18 @@ class StandingPlace:
         node = self.node.node
         if node is None:
             return None
-        known = self._world.standing.nodes[node.metadata.name]
+        known = self._state.standing.nodes[node.metadata.name]
         return known if self.node.labels is known.labels else known._replace(labels=self.node.labels)
 
     @cached_property
     def limits(self) -> dict[str, int]:
         """How many volumes of each driver it takes."""
-        return self._world.volume_limits(self.node)
+        return self._state.volume_limits(self.node)
 
     @cached_property
     def volumes(self) -> Volumes:
         """The volumes in use."""
-        return self._world.used_volumes(self.node)
+        return self._state.used_volumes(self.node)
 
 
 def _without_daemons(node: StateNode, daemons: Sequence[Pod]) -> Sum:
@@ -191,35 +189,35 @@ def _without_daemons(node: StateNode, daemons: Sequence[Pod]) -> Sum:
     return subtracted(node.available, {name: max(amount, 0) for name, amount in left.items()})
 
 
-class Place:
+class ExistingNode:
     """A node to which pods are added (`ExistingNode`)."""
 
-    def __init__(self, standing: StandingPlace) -> None:
-        self.standing = standing
-        self.name = standing.name
-        self.free: Amounts = standing.free
-        self.requirements = standing.requirements
-        self.pods: list[Wanted] = []
+    def __init__(self, start: NodeAtStart) -> None:
+        self.start = start
+        self.name = start.name
+        self.free: Amounts = start.free
+        self.requirements = start.requirements
+        self.pods: list[PodData] = []
         self._ports: dict[str, tuple[HostPort, ...]] | None = None
         self._volumes: Volumes | None = None
 
     @property
     def ports(self) -> Mapping[str, tuple[HostPort, ...]]:
         """The host ports in use, by pod."""
-        return self.standing.node.ports if self._ports is None else self._ports
+        return self.start.node.ports if self._ports is None else self._ports
 
     @property
     def volumes(self) -> Volumes:
         """The volumes in use."""
-        return self.standing.volumes if self._volumes is None else self._volumes
+        return self.start.volumes if self._volumes is None else self._volumes
 
-    def can_add(self, pod: Wanted, volumes: Volumes, topology: Topology) -> Requirements | None:
+    def can_add(self, pod: PodData, volumes: Volumes, topology: Topology) -> Requirements | None:
         """What the node is then; None: it cannot take the pod (`CanAdd`)."""
-        standing = self.standing
-        if not fits(pod.requests, self.free) or taints_objection(standing.taints, pod.tolerations) is not None:
+        start = self.start
+        if not fits(pod.requests, self.free) or taints_objection(start.taints, pod.tolerations) is not None:
             return None
         # QUIRK: on a node that has too many volumes already, no pod fits, not even one without volumes.
-        if standing.limits and exceeds(self.volumes, volumes, standing.limits):
+        if start.limits and exceeds(self.volumes, volumes, start.limits):
             return None
         if pod.ports and self._conflicts(pod):
             return None
@@ -232,22 +230,22 @@ class Place:
                 if base.objection(alternative) is not None:
                     continue
                 found = base.plus(alternative)
-            narrowed = topology.narrowed(pod, standing.taints, found, Choice())
+            narrowed = topology.narrowed(pod, start.taints, found, Choice())
             if not isinstance(narrowed, Refusal) and found.objection(narrowed) is None:
                 return found.plus(narrowed)
         return None
 
-    def _conflicts(self, pod: Wanted) -> bool:
+    def _conflicts(self, pod: PodData) -> bool:
         others = [port for key, ports in self.ports.items() if key != pod.key for port in ports]
         return any(conflicts(port, others) for port in pod.ports)
 
-    def add(self, pod: Wanted, requirements: Requirements, volumes: Volumes, topology: Topology) -> None:
+    def add(self, pod: PodData, requirements: Requirements, volumes: Volumes, topology: Topology) -> None:
         """Add the pod."""
         self.pods.append(pod)
         get = pod.requests.get
         self.free = {**{n: -a for n, a in pod.requests.items()}, **{n: a - get(n, 0) for n, a in self.free.items()}}
         self.requirements = requirements
-        topology.record(pod, self.standing.taints, requirements)
+        topology.record(pod, self.start.taints, requirements)
         if pod.ports:
             self._ports = {**self.ports, pod.key: pod.ports}
         if volumes:

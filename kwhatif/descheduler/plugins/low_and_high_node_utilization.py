@@ -1,15 +1,15 @@
-"""LowNodeUtilization (`framework/plugins/nodeutilization/lownodeutilization.go`, `usageclients.go`)."""
+"""LowNodeUtilization and HighNodeUtilization (`lownodeutilization.go`, `highnodeutilization.go`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
 from kwhatif.descheduler.attempt import UtilizationClass
 from kwhatif.descheduler.handle import Handle
 from kwhatif.descheduler.plugins.node_utilization import (
     Amounts,
     Eviction,
+    MeasuredUsage,
     Percents,
     RequestedUsage,
     SourceNode,
@@ -24,56 +24,12 @@ from kwhatif.descheduler.plugins.node_utilization import (
     usage_sum,
     use_of,
 )
-from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
-from kwhatif.descheduler.world import DeschedulerWorld
-from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
-from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
-from kwhatif.kube.model.cluster import key_of
-from kwhatif.kube.model.node import Node
+from kwhatif.descheduler.policy import HighNodeUtilizationArgs, LowNodeUtilizationArgs
+from kwhatif.descheduler.validate import KUBERNETES_METRICS, ONLY_THRESHOLDING_RESOURCES, PROMETHEUS
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.quantity import NANO, parse_quantity
 
 
-class MeasuredUsage:
-    """Usage as measured by metrics-server.
-
-    A long-running descheduler smooths the values that it collects every five seconds; here there is only one value.
-    """
-
-    def __init__(self, world: DeschedulerWorld, resources: Sequence[str]) -> None:
-        self._world = world
-        self._resources = resources
-
-    def of_node(self, node: Node) -> Amounts | str:
-        """See `UsageClient`."""
-        name = node.metadata.name
-        measured = self._world.state.cluster.get(NodeMetrics, name)
-        if measured is None:
-            return f'unable to find node "{name}" in the collected metrics'
-        usage = {resource: parse_quantity(measured.usage.get(resource, 0)) for resource in (CPU, MEMORY)}
-        usage[PODS] = len(self._world.active(name)) * NANO
-        for resource in self._resources:
-            if resource not in usage:
-                return f'unable to find "{resource}" resource for collected "{name}" node metric'
-        return usage
-
-    def of_pod(self, pod: Pod) -> Mapping[str, int] | None:
-        """See `UsageClient`: known only if every container was measured."""
-        measured = self._world.state.cluster.get(PodMetrics, key_of(pod))
-        if measured is None:
-            return None
-        total: Amounts = {}
-        for container in measured.containers:
-            for resource in self._resources:
-                if resource == PODS:
-                    continue
-                if resource not in container.usage:
-                    return None
-                total[resource] = total.get(resource, 0) + parse_quantity(container.usage[resource])
-        return total
-
-
-def run(args: LowNodeUtilizationArgs, handle: Handle) -> str:
+def low_node_utilization(args: LowNodeUtilizationArgs, handle: Handle) -> str:
     """Evict pods from overutilized nodes, while there are underutilized ones."""
     usage = _usage_client(args, handle)
     if isinstance(usage, str):
@@ -109,10 +65,10 @@ def _usage_client(args: LowNodeUtilizationArgs, handle: Handle) -> UsageClient |
     metrics = args.metrics_utilization
     resources = resources_of(args.thresholds)
     if metrics is None:
-        return RequestedUsage(handle.world, resources)
+        return RequestedUsage(handle.sandbox, resources)
     if metrics.metrics_server or metrics.source == KUBERNETES_METRICS:
         if handle.policy.collects_metrics:
-            return MeasuredUsage(handle.world, resources)
+            return MeasuredUsage(handle.sandbox, resources)
         return "metrics client not initialized"
     if metrics.source == PROMETHEUS:
         asks = handle.policy.asks_prometheus
@@ -142,7 +98,7 @@ def _sources(
         else:
             classes[name] = "appropriate" if is_below(shares[name], over) else "overutilized"
         why = use_of(classes[name], shares[name], over)
-        source = SourceNode(node, used[name], capped(node, over, resources), handle.world.active(name), why)
+        source = SourceNode(node, used[name], capped(node, over, resources), handle.sandbox.active(name), why)
         if classes[name] != "appropriate":
             (low if classes[name] == "underutilized" else high).append(source)
     classified(handle, classes, shares)
@@ -172,3 +128,56 @@ def _clamped(percent: float) -> float:
 
 def _is_over_and_room(usage: Amounts, cap: Mapping[str, int], available: Amounts) -> bool:
     return any(usage[name] > cap[name] for name in usage) and all(amount > 0 for amount in available.values())
+
+
+def high_node_utilization(args: HighNodeUtilizationArgs, handle: Handle) -> str:
+    """Evict pods from underutilized nodes, so that they fit on fewer nodes."""
+    thresholds = args.thresholds
+    resources = resources_of(thresholds)
+    usage = RequestedUsage(handle.sandbox, resources)
+    full = dict.fromkeys(thresholds, 100.0)
+    low: list[SourceNode] = []
+    others: list[SourceNode] = []
+    classes: dict[str, UtilizationClass] = {}
+    shares = {}
+    for node in handle.nodes:
+        name = node.metadata.name
+        used = usage.of_node(node)
+        assert not isinstance(used, str), "requests are always known"
+        shares[name] = percents(used, node)
+        is_low = is_below(shares[name], thresholds)
+        if not is_low and node.spec.unschedulable:
+            continue
+        # QUIRK: all nodes that are not underutilized count as overutilized.
+        classes[name] = "underutilized" if is_low else "overutilized"
+        why = use_of(classes[name], shares[name], thresholds)
+        source = SourceNode(node, used, capped(node, full, resources), handle.sandbox.active(name), why)
+        (low if is_low else others).append(source)
+    classified(handle, classes, shares)
+    if is_nothing_to_do(len(low), args.number_of_nodes, handle):
+        return ""
+    if not others:
+        handle.note("No node is available to schedule the pods, nothing to do here")
+    else:
+        low.sort(key=lambda source: usage_sum(source.usage))
+        evict_from(low, others, _eviction(args, handle, usage), handle)
+    return ""
+
+
+def _eviction(args: HighNodeUtilizationArgs, handle: Handle, usage: RequestedUsage) -> Eviction:
+    only_asking = ONLY_THRESHOLDING_RESOURCES in args.eviction_modes
+
+    def may_go(pod: Pod) -> bool:
+        return handle.evictor.filter(pod) and (not only_asking or _asks_for_any(pod, args.thresholds))
+
+    return Eviction(_is_room, resources_of(args.thresholds), may_go, args.evictable_namespaces, usage)
+
+
+def _is_room(usage: Amounts, cap: Mapping[str, int], available: Amounts) -> bool:
+    del usage, cap
+    return all(amount > 0 for amount in available.values())
+
+
+def _asks_for_any(pod: Pod, resources: Mapping[str, float]) -> bool:
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return any(name in container.resources.requests for container in containers for name in resources)

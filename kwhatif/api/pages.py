@@ -1,19 +1,68 @@
-"""A report as one HTML file, and the picture of the cluster in it."""
+"""A report as one HTML file, with a picture of the cluster; and what a notebook shows of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
 
-from kwhatif.autoscaler.answer import AddedNode
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, is_extended_resource
 from kwhatif.kube.model.node import ZONE
 from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.rows import node_state
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.inputs import Picture, PictureGroup, PictureNode
-from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.pod_info import PodInfo
+from kwhatif.report.row import Document, draw_in_notebooks
+
+if TYPE_CHECKING:
+    from kwhatif.autoscaler.answer import AddedNode
+    from kwhatif.state.node_info import NodeInfo
+    from kwhatif.state.pod_info import PodInfo
+
+#: With more nodes, the map would make a notebook many megabytes larger: there is none then.
+_MOST_NODES = 1_000
+#: Not a field: it is neither printed, compared nor copied.
+_ASKED = "asked"
+
+
+def answered(report: Report, session: Session) -> Report:
+    """The report in words, which remembers the cluster that was asked about, for the map in a notebook."""
+    complete = worded(report)
+    complete.__dict__[_ASKED] = session
+    return complete
+
+
+def _framed(document: Document) -> str | None:
+    """Its page in a frame of its own, so that neither changes how the other looks, or can reach into it.
+
+    The page is in the attribute itself: JupyterLab, VS Code and what nbconvert makes show such a frame, with its script
+    and its own Content-Security-Policy, and none of them has to fetch anything.
+    """
+    from kwhatif.render.html.page import comparison_to_html
+    from kwhatif.report.comparison import Comparison
+
+    if isinstance(document, Report):
+        made = _page_of(document)
+    elif isinstance(document, Comparison):
+        made = comparison_to_html(document)
+    else:
+        return None
+    style = "width: 100%; height: 40em; border: 0; resize: vertical"
+    return f'<iframe srcdoc="{escape(made)}" sandbox="allow-scripts" style="{style}" title="kwhatif"></iframe>'
+
+
+def _page_of(report: Report) -> str:
+    asked = report.__dict__.get(_ASKED)
+    is_small = isinstance(asked, Session) and len(asked.state.nodes) <= _MOST_NODES
+    return html(report, asked if is_small else None)
+
+
+draw_in_notebooks(_framed)
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
 
 #: Labels that say of which pool a node is: the first that any node has counts.
 POOL_LABELS = (
@@ -63,6 +112,8 @@ def picture(
     session: Session, place_label: str = "", added: Mapping[str, tuple[AddedNode, Sequence[str]]] = {}
 ) -> Picture:
     """The nodes with their pods, in the order of the state; and last those that are `added`, with their pods."""
+    from kwhatif.questions.story.rows import node_state
+
     nodes = session.state.nodes
     scalars = {name for node in nodes for name, count in node.allocatable.scalars if count}
     scalars.update(name for node, _ in added.values() for name, count in node.allocatable.items() if count)

@@ -1,19 +1,31 @@
-"""`kwhatif.autoscale`, `consolidate` and `with_autoscaler`: which nodes an autoscaler adds or removes."""
+"""What others than the scheduler decide: `kwhatif.autoscale`, `consolidate`, `deschedule` and `resize`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Unpack
+from typing import Literal, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_known, require_no_autoscaler, require_session
-from kwhatif.api.manifests import ManifestOptions, read_manifests, require_no_problems
-from kwhatif.api.notebook import answered
-from kwhatif.api.simulate import seconds_of
+from kwhatif.api.arguments import (
+    ManifestOptions,
+    read_manifests,
+    require_known,
+    require_no_autoscaler,
+    require_no_problems,
+    require_session,
+)
+from kwhatif.api.options import Times
+from kwhatif.api.pages import answered
+from kwhatif.api.simulate import parameters_of, seconds_of
+from kwhatif.edits.edit import Resize, Wrong
+from kwhatif.edits.words import reference
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.autoscale import (
     AutoscalerChoice,
@@ -23,8 +35,10 @@ from kwhatif.questions.autoscale import (
     scaling_of,
 )
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.resize import ask_resize, ask_updater
+from kwhatif.questions.session.session import Session, moment_of
 from kwhatif.report import Report
+from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
 from kwhatif.sources.text.files import standard_input
 
@@ -129,6 +143,11 @@ def consolidate(
         return answered(ask_consolidate(session, replace(question, explain=name)), session)
 
 
+def ages_count_to(session: Session, at: str | None, now: datetime | None) -> tuple[str, Sequence[Caveat]]:
+    """The moment that ages count to, and caveats about it; `now`: for a live cluster, else the clock."""
+    return moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
 def _question(
     session: Session,
     autoscaler: AutoscalerChoice,
@@ -137,7 +156,6 @@ def _question(
     at: str | None,
     now: datetime | None,
 ) -> AutoscalerQuestion:
-    from kwhatif.questions.session.session import moment_of
     from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
 
     if autoscaler == "karpenter" and node_groups is not None:
@@ -151,5 +169,105 @@ def _question(
         groups = read_node_groups(named_input(node_groups, "node groups"), session.cluster, stdin=standard_input())
     if instance_types is not None:
         types = read_instance_types(named_input(instance_types, "instance types"), stdin=standard_input())
-    moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    moment, caveats = ages_count_to(session, at, now)
     return AutoscalerQuestion(autoscaler=autoscaler, groups=groups, instance_types=types, at=moment, caveats=caveats)
+
+
+def deschedule(
+    session: Session,
+    policy: Source | None = None,
+    *,
+    strategy: str | None = None,
+    at: str | None = None,
+    rounds: int = 5,
+    now: datetime | None = None,
+) -> Report:
+    """Whom does a descheduler with this policy evict, why, and where do the replacements land?
+
+    Args:
+        session: the cluster.
+        policy: a DeschedulerPolicy of version descheduler/v1alpha2; see `kwhatif.Source`.
+        strategy: instead, the name of a strategy that runs alone, with its defaults: "RemoveDuplicates".
+        at: the moment that ages count to (RFC 3339); without it, when the cluster was read.
+        rounds: how many cycles to run, unless one evicts nothing.
+        now: what a live cluster's ages count to, instead of now.
+
+    Raises:
+        InputError: the descheduler refuses the policy; the message is its own.
+        ValueError: both policy and strategy are given, or neither; the strategy or the time is not valid.
+    """
+    require_session(session, "deschedule")
+    require_no_autoscaler(session, "deschedule")
+    from kwhatif.descheduler.build import strategy_policy
+    from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
+    from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
+
+    if (policy is None) == (strategy is None):
+        raise ValueError("either a policy or a strategy is needed")
+    if policy is not None:
+        file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=standard_input())
+    else:
+        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(str(strategy)), [])
+    moment, caveats = ages_count_to(session, at, now)
+    question = DescheduleQuestion(
+        policy=file.policy, name=file.name, at=moment, rounds=rounds, caveats=(*file.caveats, *caveats)
+    )
+    with rare_garbage_collection():
+        return answered(ask_deschedule(session, question), session)
+
+
+def resize(
+    session: Session,
+    pod: str,
+    *,
+    requests: Mapping[str, str] | Literal["vpa"] | None = None,
+    limits: Mapping[str, str] | None = None,
+    container: str = "",
+    namespace: str | None = None,
+    now: datetime | None = None,
+    **options: Unpack[Times],
+) -> Report:
+    """Is this pod resized in place, deferred, or refused; does it restart, and what follows?
+
+    Args:
+        session: the cluster; it stays as it is.
+        pod: "pod/shop/web-0", or without the kind.
+        requests: new requests: `{"cpu": "2"}`; or "vpa": what the pod's VerticalPodAutoscaler recommends, and then the
+            answer is what that does about it.
+        limits: new limits.
+        container: which container; "": the pod has only one.
+        namespace: of a pod that names none; else that of the live cluster's context, or `default`.
+        now: what a live cluster's ages count to, instead of now.
+        options: how long things take, see `Times`.
+
+    Raises:
+        InputError: there is no such pod or container, an amount is none, or nothing is recommended.
+        TypeError: `requests` is "vpa", and there are limits or a container.
+    """
+    require_session(session, "resize")
+    require_no_autoscaler(session, "resize")
+    require_known(options, Times, "resize")
+    where = namespace or session.namespace
+    if requests == "vpa":
+        if limits or container:
+            raise TypeError("resize() takes requests='vpa' without limits and container: all are recommended")
+        at, assumed = ages_count_to(session, None, now)
+        try:
+            subject = reference(pod, "pod")
+        except Wrong as wrong:
+            raise InputError([Problem(pod, wrong.message, hint=wrong.hint)]) from wrong
+        owned = session.with_owners()
+        dated = replace(owned, caveats=(*owned.caveats, *assumed))
+        with rare_garbage_collection():
+            return answered(ask_updater(dated, subject, parameters_of(options), where, parse_time(at)), session)
+    if isinstance(requests, str):
+        raise TypeError(f"requests is a mapping, or 'vpa', not {requests!r}")
+    content = {"object": pod, "requests": dict(requests or {}), "limits": dict(limits or {})}
+    given = {"resize": content | ({"container": container} if container else {})}
+    read = read_edits([given], namespace=where, stdin=standard_input(), minor=session.cluster.minor, option="resize")
+    if read.problems:
+        raise InputError([problem._replace(where=pod) for problem in read.problems])  # the user wrote no edit
+    edit = read.edits[0].edit
+    assert isinstance(edit, Resize), "nothing else was written"
+    with rare_garbage_collection():
+        return answered(ask_resize(session, edit, parameters_of(options), where), session)

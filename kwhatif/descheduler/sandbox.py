@@ -1,4 +1,4 @@
-"""`DeschedulerWorld`: the nodes and pods of a descheduling cycle. Evicted pods are gone at once, and not replaced.
+"""`Sandbox`: the cluster of a descheduling cycle. Evicted pods are gone at once, and not replaced.
 
 Follows `descheduler/pod/pods.go` and `descheduler/node/node.go`. Upstream visits nodes and pods in the random order of
 its informers' maps; here nodes are ordered by name, and pods by namespace and name.
@@ -22,7 +22,7 @@ from kwhatif.state.change import Delete, Evict, Upsert
 from kwhatif.state.state import State
 
 
-class DeschedulerWorld:
+class Sandbox:
     """A state that evictions change, and the current time for ages."""
 
     def __init__(self, state: State, moment: int, *, backwards: bool = False) -> None:
