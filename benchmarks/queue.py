@@ -28,7 +28,7 @@ from kwhatif.kube.model.pod_spec import (
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.queue.event_handlers import EventHandlers
-from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 
 TITLE = "The scheduling queue"

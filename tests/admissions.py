@@ -13,7 +13,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, check_workload
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.outcome import Denied, changes_between
-from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.admission.quota import QuotaAdmission
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import ResourceRequirements

@@ -1,4 +1,9 @@
-"""Completes a decoded cluster to what the API server and its controllers would have stored."""
+"""Completes a decoded cluster to what the API server and its controllers would have stored.
+
+Images that a snapshot has left out are completed for validation only: every stored container has one, so a missing one
+is not an error. Objects of the cluster are recognized by name, or by their controller, whose template they were created
+from.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,17 @@ from kwhatif.admission.defaults import complete_pod_level, default_before_plugin
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.plugins import PriorityClasses, resolve_priority
+from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import UnknownPriorityClass
 from kwhatif.kube.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.kube.model.cluster import Cluster, key_of, list_order
 from kwhatif.kube.model.kinds import RESOURCES
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.meta import controller_of
+from kwhatif.kube.model.pod import Pod, PodSpec
+from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
+from kwhatif.kube.model.workload import CronJobSpec
 
 
 def is_stored(pod: Pod) -> bool:
@@ -111,3 +120,48 @@ def with_status(budget: PodDisruptionBudget, cluster: Cluster) -> tuple[PodDisru
         desired=status.desired_healthy,
     )
     return replace(budget, status=status), caveat
+
+
+# --- images that were left out -------------------------------------------------------------------------
+
+_SOME = "left-out"
+
+
+def with_pod_images(pod: Pod, known: Pod | None = None) -> Pod:
+    """The pod with a placeholder image in each container that the cluster has without one, for validation only."""
+    if known is None and controller_of(pod.metadata) is None:
+        return pod
+    return with_parts(pod, spec=_with_images(pod.spec, pod.spec if known is None else known.spec))
+
+
+def with_template_images(workload: Any, known: Any) -> Any:
+    """The workload with a placeholder image in each container of its template that the cluster has without one.
+
+    `known` is the workload in the cluster; None if it has none with that name.
+    """
+    if known is None and controller_of(workload.metadata) is None:
+        return workload
+    return with_parts(workload, spec=_with_spec_images(workload.spec, workload.spec if known is None else known.spec))
+
+
+def _with_spec_images(spec: Any, known: Any) -> Any:
+    if isinstance(spec, CronJobSpec):
+        job = _with_spec_images(spec.job_template.spec, known.job_template.spec)
+        return with_parts(spec, job_template=with_parts(spec.job_template, spec=job))
+    if spec.template is None or known.template is None:
+        return spec
+    filled = _with_images(spec.template.spec, known.template.spec)
+    return with_parts(spec, template=with_parts(spec.template, spec=filled))
+
+
+def _with_images(spec: PodSpec, known: PodSpec) -> PodSpec:
+    left_out = {container.name for container in (*known.containers, *known.init_containers) if not container.image}
+    if not left_out:
+        return spec
+
+    def complete(container: Container) -> Container:
+        return replace(container, image=_SOME) if container.name in left_out and not container.image else container
+
+    return replace(
+        spec, containers=each(complete, spec.containers), init_containers=each(complete, spec.init_containers)
+    )

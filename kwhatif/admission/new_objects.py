@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.left_out import with_template_images
+from kwhatif.admission.load import with_template_images
 from kwhatif.admission.outcome import AdmissionStep, Admitted, Denied, run_steps
 from kwhatif.admission.plugins import check_claim_limits, check_namespace
 from kwhatif.admission.same import each, with_parts

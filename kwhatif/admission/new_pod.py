@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import complete_pod_level, default_before_plugins, default_object
 from kwhatif.admission.label_keys import merge_label_keys
-from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.load import with_pod_images
 from kwhatif.admission.outcome import (
     AdmissionStep,
     Admitted,

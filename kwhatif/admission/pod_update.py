@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.plugins import check_limits
-from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.admission.quota import QuotaAdmission
 from kwhatif.admission.validation import FieldErrors
 from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.matching.requests import (

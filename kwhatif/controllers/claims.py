@@ -32,7 +32,7 @@ from kwhatif.kube.model.storage import (
     StorageClass,
     VolumeNodeAffinity,
 )
-from kwhatif.scheduler.plugins.volume_binding.delayed import VolumeSearch
+from kwhatif.scheduler.plugins.volume_binding.filtering import VolumeSearch
 from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.pod_claims import ephemeral_claims, with_resource_claims

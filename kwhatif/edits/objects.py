@@ -9,8 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.left_out import with_pod_images
-from kwhatif.admission.load import with_status
+from kwhatif.admission.load import with_pod_images, with_status
 from kwhatif.admission.new_objects import check_workload, updated
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied

@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from kwhatif.cel import CelCompileError, CostBudget, Program, compile_expression
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import Issue, hinted
+from kwhatif.kube.matching.field_errors import Issue, hinted, problems, without_nulls
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, rules
 from kwhatif.policy.rules import Find, Labels, Rule
@@ -19,7 +19,6 @@ from kwhatif.policy.schema import KIND, Level, Policy, all_names, unknown_rule
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.risks import AuditHarm
 from kwhatif.report.row import API_VERSION
-from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
 _TYPES = {"decision": Decision, "workload": WorkloadRow}
 _NODE = ("labels", "name")

@@ -20,8 +20,15 @@ from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Status, Verdict
-from kwhatif.scheduler.pod_groups.cycle import for_members, plain_cycle, run_algorithm, without_nominations
-from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import (
+    GROUP_UNSCHEDULABLE,
+    GroupOutcome,
+    GroupResult,
+    for_members,
+    plain_cycle,
+    run_algorithm,
+    without_nominations,
+)
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Bind

@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True):
     gated: bool = False
     #: What stands for it without its gate where a configuration enables it; None: nothing.
     without_gate: Callable[[], Plugin] | None = None
-    #: The checks of its arguments, where they are not those of its name (`configuration/plugin_args.py`).
+    #: The checks of its arguments, where they are not those of its name (`configuration/validate.py`).
     checks: str = ""
 
     def make(self, gates: Gates, *args: object) -> Plugin | None:

@@ -12,8 +12,7 @@ from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.attempt import attempt_group
-from kwhatif.scheduler.pod_groups.cycle import Try, for_members, group_cycle
-from kwhatif.scheduler.pod_groups.result import GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupResult, Try, for_members, group_cycle
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -6,9 +6,9 @@ from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
-from kwhatif.scheduler.pod_groups.result import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
-from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.simulation.history import Verb
 from kwhatif.simulation.scheduler import ACTOR, Scheduler

@@ -20,7 +20,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
-from kwhatif.scheduler.pod_groups.result import GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.simulation.api_server import ApiServer

@@ -21,11 +21,10 @@ from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import NO_NODES
-from kwhatif.scheduler.pod_groups.result import GroupOutcome
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
-from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.profiles import Preempting, QueueProfile, queue_profile
-from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
+from kwhatif.scheduler.queue.hinting import Preempting, QueueProfile, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts

@@ -10,11 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import Issue
+from kwhatif.kube.matching.field_errors import Issue, problems, without_nulls
 from kwhatif.kube.model.meta import FrozenMeta
 from kwhatif.report.risks import AcceptedRow, AuditRow, BaselineRow
 from kwhatif.report.row import API_VERSION
-from kwhatif.scheduler.configuration.strict import problems, without_nulls
 from kwhatif.sources.decoding.config_file import read_config
 
 KIND = "AuditBaseline"

@@ -14,7 +14,7 @@ from kwhatif.scheduler.batch import BatchCache, ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import use_reference
-from kwhatif.scheduler.release.v1_37 import RELEASE
+from kwhatif.scheduler.release import find_release
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
@@ -28,7 +28,7 @@ from tests.reference.placing import plain_of
 from tests.valid_state import validate
 
 Line = tuple[State, BatchCache]
-NEWEST = RELEASE.default_profile()
+NEWEST = find_release(37).default_profile()
 
 
 def whole(pod: PodInfo, state: State, profile: Profile) -> object:

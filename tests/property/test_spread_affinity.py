@@ -13,7 +13,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
-from kwhatif.scheduler.framework.by_shape import ask_each
+from kwhatif.scheduler.framework.filters import ask_each
 from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, suspects_of
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.scheduler.framework.status import SKIP, Code, Status

@@ -7,8 +7,7 @@ from typing import Any
 
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import SECOND, parse_time
-from kwhatif.scheduler.queue.hinting import Answers, Occurrence
-from kwhatif.scheduler.queue.profiles import QueueOptions
+from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueOptions
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from tests.queue_scripts.api import Api, stamp
 from tests.queue_scripts.scheduler import Scheduler

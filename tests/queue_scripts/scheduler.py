@@ -20,9 +20,8 @@ from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.scheduler.preemption.candidate import Preemption
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
-from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.profiles import Preempting, QueueOptions, queue_profile
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.hinting import Preempting, QueueOptions, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue, Witness
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo

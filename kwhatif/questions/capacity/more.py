@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.left_out import with_pod_images
+from kwhatif.admission.load import with_pod_images
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
@@ -27,7 +27,7 @@ from kwhatif.report.capacity import GangFitRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
-from kwhatif.scheduler.pod_groups.result import GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupResult
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo

@@ -38,7 +38,7 @@ from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Code, Status, Verdict
-from kwhatif.scheduler.pod_groups.result import GroupPreemption
+from kwhatif.scheduler.pod_groups.cycle import GroupPreemption
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy

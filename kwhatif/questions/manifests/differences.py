@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kwhatif.admission.outcome import changes_between
 from kwhatif.admission.pod_update import is_resize
-from kwhatif.admission.quota.state import Counted, QuotaAdmission
+from kwhatif.admission.quota import Counted, QuotaAdmission
 from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.matching.labels import SelectorError, compile_selector

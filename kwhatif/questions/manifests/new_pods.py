@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
-from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.admission.quota import QuotaAdmission
 from kwhatif.controllers.claims import BINDING_CLAIMS, FOR_CLAIMS, caveat_of
 from kwhatif.controllers.contract import Create, Remove
 from kwhatif.kube.model.bystanders import CustomResource

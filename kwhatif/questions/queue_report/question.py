@@ -27,7 +27,7 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import NO_NODES
-from kwhatif.scheduler.queue.backoff_queue import align_to_window, backoff_end
+from kwhatif.scheduler.queue.active_queue import align_to_window, backoff_end
 from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 from kwhatif.state.pod_info import PodInfo
 

@@ -30,10 +30,8 @@ from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
 from kwhatif.scheduler.queue.event_handlers import EventHandlers, FailedAttempt, handle_failure
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
-from kwhatif.scheduler.queue.hinting import Answers, Occurrence
-from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.profiles import Preempting, queue_profile
-from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo, entity_key
+from kwhatif.scheduler.queue.hinting import Answers, Occurrence, Preempting, queue_profile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo, entity_key, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.admission.pod_security import enforced, fills_in_contexts
-from kwhatif.admission.quota.scopes import KNOWN_SCOPES
+from kwhatif.admission.quota_scopes import KNOWN_SCOPES
 from kwhatif.kube.matching.volumes import claim_class, claim_names
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope

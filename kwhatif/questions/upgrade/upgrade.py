@@ -33,7 +33,7 @@ from kwhatif.report.differences import LandingRow, UpgradeDifference, UpgradedRo
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, attempt, fits_somewhere
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.node_results import NodeResultCache
+from kwhatif.scheduler.framework.filters import NodeResultCache
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import score_nodes

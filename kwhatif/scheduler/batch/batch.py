@@ -1,10 +1,14 @@
-"""`Batch`: the results for one pod, updated with the state for all pods with its signature."""
+"""`Batch`: the results for one pod, updated with the state for all pods with its signature.
+
+A nominated pod is tried on its node first (`evaluateNominatedNode`), with the results of its batch.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,10 +28,8 @@ from kwhatif.kube.model.storage import (
 from kwhatif.kube.model.workload import WORKLOADS, Namespace, Service
 from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates, candidates_after
 from kwhatif.scheduler.batch.feasible_nodes import FeasibleNodes, node_of
-from kwhatif.scheduler.batch.nominated import attempt_nominated, without_nomination
 from kwhatif.scheduler.batch.result import ScheduleResult
-from kwhatif.scheduler.batch.shared_candidates import Changed, SharedCandidates, sharing_key
-from kwhatif.scheduler.batch.signature import Signature
+from kwhatif.scheduler.batch.signature import Changed, SharedCandidates, Signature, sharing_key
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.guard import GuardedPlugin
@@ -43,11 +45,64 @@ from kwhatif.scheduler.framework.scoring import Scores, score_nodes
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Preemption
-from kwhatif.scheduler.preemption.unit_victims import goes_by_units
+from kwhatif.scheduler.preemption.victims import goes_by_units
 from kwhatif.state.change import Touched
 from kwhatif.state.node_info import nodes_by_label
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+#: A UID that no pod has; without a UID, a pod is identified by its name.
+_NOBODY = "-"
+
+
+def without_nomination(pod: PodInfo) -> PodInfo:
+    """A generic pod with the same signature, for which the pod's own nomination counts, too."""
+    given = pod.pod
+    status = replace(given.status, nominated_node_name="")
+    return PodInfo(replace(given, metadata=replace(given.metadata, uid=_NOBODY), status=status))
+
+
+def attempt_nominated(
+    cycle: Cycle, pod: PodInfo, candidates: EvictionCandidates | None, *, scored: bool
+) -> ScheduleResult | None:
+    """The result for the pod if no other node is feasible; None: a full attempt is needed.
+
+    Args:
+        cycle: the updated cycle of the batch, for the pod `without_nomination`.
+        pod: the nominated pod.
+        candidates: the candidates of its signature.
+        scored: whether to score its node; the scheduler does not.
+
+    Raises:
+        CycleError: a plugin failed.
+    """
+    node = cycle.state.node(pod.pod.status.nominated_node_name)
+    # Without its own nomination, other nodes may be worse for the pod only by its own affinity.
+    if node is None or cycle.node_set is not None or cycle.pre_filter_message or pod.affinity_terms.required:
+        return None
+    own = copy(cycle)
+    own.pod = pod
+    objection = own.check(node, own.filters)
+    if objection is None:
+        own.feasible = [node]
+        scores = score_nodes(own) if scored else None
+        return ScheduleResult(
+            pod,
+            "Placed",
+            node.name,
+            score=scores.total[0] if scores else 0,
+            scores={name: column[0] for name, column in scores.by_plugin.items()} if scores else {},
+            find_ties=partial(tuple, (node.name,)),
+            reserve=own.reserve,
+        )
+    others = cycle.check(node, cycle.filters)
+    if candidates is None or objection.status.code is Code.ERROR or others is None:
+        return None
+    if (others.plugin, others.status.reasons) != (objection.plugin, objection.status.reasons):
+        return None
+    own.verdicts = {node.name: objection}
+    return candidates.refuse(own)
+
 
 #: Kinds that a batch follows, and kinds that no scheduling rule reads or that are part of the signature.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))

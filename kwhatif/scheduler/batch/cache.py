@@ -10,11 +10,9 @@ from typing import Generic, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
-from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
-from kwhatif.scheduler.batch.nominated import without_nomination
+from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up, without_nomination
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
-from kwhatif.scheduler.batch.shared_candidates import SharedCandidates
-from kwhatif.scheduler.batch.signature import Signature, Signer
+from kwhatif.scheduler.batch.signature import SharedCandidates, Signature, Signer
 from kwhatif.scheduler.framework.attempt import attempt, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters

@@ -17,9 +17,8 @@ from operator import itemgetter
 from typing import Generic, NamedTuple, TypeVar
 
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.filters import NamedFilter
+from kwhatif.scheduler.framework.filters import NamedFilter, ask_each
 from kwhatif.scheduler.framework.incremental import Incremental, node_class
 from kwhatif.scheduler.framework.plugin import NodeScorer, Reads
 from kwhatif.scheduler.framework.scoring import Scores, add_columns, weighted

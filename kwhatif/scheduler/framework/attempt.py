@@ -8,8 +8,7 @@ import msgspec
 
 from kwhatif.errors import PluginFailed
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.filters import NamedFilter
-from kwhatif.scheduler.framework.node_results import NodeResultCache
+from kwhatif.scheduler.framework.filters import NamedFilter, NodeResultCache
 from kwhatif.scheduler.framework.plugin import PostFilterResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.scoring import Scores, score_nodes

@@ -12,13 +12,13 @@ from kwhatif.scheduler.framework.filters import (
     ConstantFilter,
     KnownAnswers,
     NamedFilter,
+    NodeResultCache,
     leading,
     once_per_shape,
     run_filters,
     split_by_shape,
 )
 from kwhatif.scheduler.framework.incremental import suspects_of
-from kwhatif.scheduler.framework.node_results import NodeResultCache
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import (

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.scheduler.framework.by_shape import ByShape, ByShapeBut
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
+from kwhatif.scheduler.framework.filters import ByShape, ByShapeBut
 from kwhatif.scheduler.framework.incremental import (
     Incremental,
     NormalizesByRange,

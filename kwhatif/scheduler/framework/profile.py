@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.kube.gates import BASE_GATES, Gates
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.extender import Extender
-from kwhatif.scheduler.framework.node_results import NodeResultCache
+from kwhatif.scheduler.framework.filters import NodeResultCache
 from kwhatif.scheduler.framework.plugin import (
     FilterPlugin,
     PlacementGeneratePlugin,

@@ -7,9 +7,8 @@ from operator import add
 
 import msgspec
 
-from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.node_results import NodeResultCache
+from kwhatif.scheduler.framework.filters import NodeResultCache, ask_each
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.scheduler.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo

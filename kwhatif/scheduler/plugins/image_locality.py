@@ -8,7 +8,7 @@ from typing import ClassVar
 from kwhatif.kube.model.pod import PodSpec
 from kwhatif.kube.model.quantity import from_float, wrap
 from kwhatif.scheduler.framework import signers
-from kwhatif.scheduler.framework.by_shape import ByShape
+from kwhatif.scheduler.framework.filters import ByShape
 from kwhatif.scheduler.framework.incremental import SignedScorer
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.scheduler.framework.signers import Fragments

@@ -21,9 +21,9 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, node_affinity_of
 from kwhatif.kube.model.pod_spec import NodeAffinity as NodeAffinitySpec
 from kwhatif.scheduler.framework import signers
-from kwhatif.scheduler.framework.by_shape import ByShape
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.evidence import UnmatchedSelector
+from kwhatif.scheduler.framework.filters import ByShape
 from kwhatif.scheduler.framework.hints import (
     ClusterEventWithHint,
     HintIndex,

@@ -11,9 +11,9 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.scheduler.framework import signers
-from kwhatif.scheduler.framework.by_shape import ByShape
 from kwhatif.scheduler.framework.events import ActionType, EventResource
 from kwhatif.scheduler.framework.evidence import UntoleratedTaint
+from kwhatif.scheduler.framework.filters import ByShape
 from kwhatif.scheduler.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.scheduler.framework.incremental import NormalizesByRange
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads, always

@@ -18,11 +18,18 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.status import Code, Status, error, unresolvable, unschedulable
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
-from kwhatif.scheduler.pod_groups.cycle import GroupCycle, bound_members, run_algorithm, without_nominations
-from kwhatif.scheduler.pod_groups.result import GroupPreemption, GroupResult, failure
+from kwhatif.scheduler.pod_groups.cycle import (
+    GroupCycle,
+    GroupPreemption,
+    GroupResult,
+    bound_members,
+    failure,
+    run_algorithm,
+    without_nominations,
+)
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.policy import NEVER, terminating_by_preemption
-from kwhatif.scheduler.preemption.unit_victims import Unit, by_importance, split_by_budgets, units_on
+from kwhatif.scheduler.preemption.victims import Unit, by_importance, split_by_budgets, units_on
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -30,8 +30,7 @@ from kwhatif.scheduler.framework.status import (
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate, Preemption
 from kwhatif.scheduler.preemption.policy import Policy
-from kwhatif.scheduler.preemption.unit_victims import victim_search
-from kwhatif.scheduler.preemption.victims import VictimSearch
+from kwhatif.scheduler.preemption.victims import VictimSearch, victim_search
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

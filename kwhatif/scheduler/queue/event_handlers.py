@@ -10,8 +10,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.framework.events import ASSIGNED_POD_DELETE
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
-from kwhatif.scheduler.queue.nominator import PodLister
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.queued_pod import PodLister, QueuedPodInfo
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 

@@ -19,8 +19,7 @@ from kwhatif.scheduler.framework.events import (
 )
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
-from kwhatif.scheduler.queue.hinting import Occurrence, QueueingStrategy
-from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.hinting import Occurrence, QueueingStrategy, QueueOptions, QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo, entity_key
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue, Witness
 from kwhatif.state.pod_info import PodInfo

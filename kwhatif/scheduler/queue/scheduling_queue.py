@@ -20,12 +20,16 @@ from kwhatif.scheduler.framework.events import (
     pod_events,
 )
 from kwhatif.scheduler.framework.status import Code
-from kwhatif.scheduler.queue.active_queue import ActiveQueue
-from kwhatif.scheduler.queue.backoff_queue import BackoffQueue
-from kwhatif.scheduler.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
-from kwhatif.scheduler.queue.nominator import Nominator, pod_lister
-from kwhatif.scheduler.queue.profiles import QueueOptions, QueueProfile
-from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
+from kwhatif.scheduler.queue.active_queue import ActiveQueue, BackoffQueue
+from kwhatif.scheduler.queue.hinting import (
+    Answers,
+    Occurrence,
+    QueueingHints,
+    QueueingStrategy,
+    QueueOptions,
+    QueueProfile,
+)
+from kwhatif.scheduler.queue.queued_pod import Nominator, QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo, pod_lister
 from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
 from kwhatif.state.pod_info import PodInfo
 

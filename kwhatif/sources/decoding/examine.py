@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.kube.matching.field_errors import json_name
 from kwhatif.kube.model.meta import Model
-from kwhatif.scheduler.configuration.strict import json_name
 from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, reader
 from kwhatif.sources.text.documents import Buffer, Document
 from kwhatif.sources.text.origin import FieldPath

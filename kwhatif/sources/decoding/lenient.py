@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from kwhatif.scheduler.configuration.strict import json_name, range_of
+from kwhatif.kube.matching.field_errors import json_name, range_of
 from kwhatif.sources.text.origin import FieldPath
 
 #: Takes a problem: message, path, hint.

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, get_type_hints
 import msgspec
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
-from kwhatif.scheduler.configuration.strict import json_name
+from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest
 from kwhatif.sources.decoding.asked import ASKED, Asked
 from kwhatif.sources.decoding.kinds import KINDS, group_of
 from kwhatif.sources.text.origin import FieldPath, to_text

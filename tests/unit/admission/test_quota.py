@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.admission.quota import QuotaAdmission
 from kwhatif.controllers.contract import Create
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, ObjectMeta

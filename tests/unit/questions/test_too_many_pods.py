@@ -19,7 +19,7 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
-from kwhatif.simulation import api_server
+from kwhatif.simulation import pods as simulated_pods
 from kwhatif.words.workload import sentence
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
@@ -237,8 +237,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     """As many pods as nodes have room for, with those gone that so many pods evict."""
     monkeypatch.setattr(many, "FEW", 10)
     monkeypatch.setattr(many, "MOST", 20)
-    monkeypatch.setattr(api_server, "FEW", 1)
     monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
+    monkeypatch.setattr(simulated_pods, "FEW", 1)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
     there = Session.of(

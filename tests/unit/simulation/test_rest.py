@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted, Denied
-from kwhatif.admission.quota.state import QuotaAdmission
+from kwhatif.admission.quota import QuotaAdmission
 from kwhatif.controllers import deployment
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec

@@ -15,7 +15,7 @@ from kwhatif.scheduler.catalog import ENTRIES, Entry
 from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.scheduler.preemption.guard import GuardedPolicy
+from kwhatif.scheduler.preemption.policy import GuardedPolicy
 from kwhatif.sources.scheduler.profiles import PluginSource, load_plugins
 
 

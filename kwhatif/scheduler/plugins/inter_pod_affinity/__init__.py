@@ -29,11 +29,11 @@ from kwhatif.scheduler.framework.hints import (
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, always
 from kwhatif.scheduler.framework.signers import Fragments
 from kwhatif.scheduler.framework.status import SKIP, Status, error, unresolvable
-from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import compile_filter
-from kwhatif.scheduler.plugins.inter_pod_affinity.incoming import (
+from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import (
     AcceptsNamespace,
     accepts_namespace,
     accepts_only_selected,
+    compile_filter,
 )
 from kwhatif.scheduler.plugins.inter_pod_affinity.scoring import compile_scorer
 from kwhatif.state.node_info import NodeInfo

@@ -10,11 +10,11 @@ from typing import Self
 from kwhatif.kube.matching.pods import AffinityTerms, WeightedTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
-from kwhatif.scheduler.framework.by_shape import ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShapeBut
 from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.scheduler.framework.status import SkipUntil, Status
-from kwhatif.scheduler.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, add_by_domain
+from kwhatif.scheduler.plugins.inter_pod_affinity.filtering import AcceptsNamespace, accepts_namespace, add_by_domain
 from kwhatif.state.node_info import NodeInfo, NodesByLabel, nodes_by_label
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

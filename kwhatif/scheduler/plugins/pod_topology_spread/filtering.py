@@ -7,9 +7,8 @@ from copy import copy
 from typing import Self
 
 from kwhatif.kube.model.node import Node
-from kwhatif.scheduler.framework.domain_tally import DomainTally
 from kwhatif.scheduler.framework.evidence import MissingTopologyLabel, SpreadSkew
-from kwhatif.scheduler.framework.incremental import NO_DOMAINS, Incremental, Selective, TopologyDomains
+from kwhatif.scheduler.framework.incremental import NO_DOMAINS, DomainTally, Incremental, Selective, TopologyDomains
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.scheduler.plugins.pod_topology_spread.constraints import (

@@ -38,8 +38,7 @@ from kwhatif.scheduler.framework.scoring_strategy import (
     requested_to_capacity_ratio,
 )
 from kwhatif.scheduler.framework.status import SKIP, Status, error, unresolvable
-from kwhatif.scheduler.plugins.volume_binding.delayed import Plan
-from kwhatif.scheduler.plugins.volume_binding.filtering import MIGRATED_PLUGINS, BindingFilter
+from kwhatif.scheduler.plugins.volume_binding.filtering import MIGRATED_PLUGINS, BindingFilter, Plan
 from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -13,8 +13,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up
-from kwhatif.scheduler.batch.shared_candidates import SharedCandidates
-from kwhatif.scheduler.batch.signature import Signature, Signer
+from kwhatif.scheduler.batch.signature import SharedCandidates, Signature, Signer
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.state.change import Bind, Change, Delete, Evict, Upsert

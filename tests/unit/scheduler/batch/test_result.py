@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.scheduler.batch.nominated import attempt_nominated, without_nomination
+from kwhatif.scheduler.batch.batch import attempt_nominated, without_nomination
 from kwhatif.scheduler.batch.result import result_of
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kwhatif.kube.matching.field_errors import problems, without_nulls
 from kwhatif.kube.model.meta import Int32
 from kwhatif.scheduler.configuration.schema import ExtenderConfig, KubeSchedulerConfiguration
-from kwhatif.scheduler.configuration.strict import problems, without_nulls
 
 
 class Inner(msgspec.Struct):

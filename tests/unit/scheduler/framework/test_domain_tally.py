@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.scheduler.framework.domain_tally import DomainTally
+from kwhatif.scheduler.framework.incremental import DomainTally
 
 VALUES = st.sampled_from("abc")
 CHANGES = st.lists(st.tuples(VALUES, st.integers(-2, 2)))

@@ -9,8 +9,8 @@ import pytest
 
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.by_shape import ByShape, ByShapeBut, is_by_shape
 from kwhatif.scheduler.framework.cycle import CycleError
+from kwhatif.scheduler.framework.filters import ByShape, ByShapeBut, is_by_shape
 from kwhatif.scheduler.framework.guard import GuardedPlugin, unguarded
 from kwhatif.scheduler.framework.incremental import (
     Incremental,

@@ -8,8 +8,8 @@ import pytest
 
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.pod_spec import PodAffinityTerm
-from kwhatif.scheduler.framework.by_shape import ask_each
 from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
+from kwhatif.scheduler.framework.filters import ask_each
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, Code, Status, error, unresolvable
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs

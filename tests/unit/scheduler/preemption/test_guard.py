@@ -8,8 +8,7 @@ import pytest
 
 from kwhatif.errors import PluginFailed
 from kwhatif.scheduler.preemption.evaluator import Evaluator
-from kwhatif.scheduler.preemption.guard import GuardedPolicy
-from kwhatif.scheduler.preemption.policy import Policy
+from kwhatif.scheduler.preemption.policy import GuardedPolicy, Policy
 from tests.builders import node, pod, snapshot
 from tests.unit.scheduler.preemption.fakes import cycle_of
 

@@ -8,7 +8,7 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Candidate
 from kwhatif.scheduler.preemption.policy import Policy
-from kwhatif.scheduler.preemption.unit_victims import Unit, UnitSearch, by_importance, split_by_budgets, units_on
+from kwhatif.scheduler.preemption.victims import Unit, UnitSearch, by_importance, split_by_budgets, units_on
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot

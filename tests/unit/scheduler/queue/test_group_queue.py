@@ -11,7 +11,7 @@ from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import Code
 from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
-from kwhatif.scheduler.queue.profiles import QueueProfile
+from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo

@@ -14,9 +14,8 @@ from kwhatif.kube.model.pod import PodStatus
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.scheduler.framework.hints import QUEUE, QUEUE_SKIP, Registration
 from kwhatif.scheduler.framework.status import SUCCESS, unresolvable
-from kwhatif.scheduler.queue.nominator import pod_lister
-from kwhatif.scheduler.queue.profiles import Preempting, QueueOptions, QueueProfile
-from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
+from kwhatif.scheduler.queue.hinting import Preempting, QueueOptions, QueueProfile
+from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, QuotaExceeded, forbidden
-from kwhatif.admission.quota.scopes import in_scope
+from kwhatif.admission.quota_scopes import in_scope
 from kwhatif.admission.validation.containers import is_native_resource
 from kwhatif.kube.gates import BASE_RESIZES
 from kwhatif.kube.matching.requests import (

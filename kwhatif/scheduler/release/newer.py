@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec.structs import replace
 
 from kwhatif.dra.requests import AllocatorRules
-from kwhatif.kube.gates import GROUPS_GATE, TOPOLOGY_GATE, Gates, default_gates
+from kwhatif.kube.gates import BASE, GROUPS_GATE, TOPOLOGY_GATE, Gates, default_gates
 from kwhatif.scheduler.catalog import Entry
 from kwhatif.scheduler.framework.events import ActionType
 from kwhatif.scheduler.framework.profile import Point
@@ -20,9 +21,9 @@ from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinitySince13
 from kwhatif.scheduler.plugins.node_name import NodeNameSince137
 from kwhatif.scheduler.plugins.pod_group_pods_count import PodGroupPodsCount
 from kwhatif.scheduler.plugins.topology_placement_generator import TopologyPlacementGenerator
-from kwhatif.scheduler.release.release import Release, find_release
+from kwhatif.scheduler.release import Release, find_release
 
-_BEFORE = find_release(36)
+_BEFORE = find_release(BASE)
 
 
 def _allocator_rules(_gates: Gates) -> AllocatorRules:
@@ -88,4 +89,4 @@ def _in_order() -> Release:
     return Release(37, entries, default_gates(37), sums_first=True, nominates_gated=True)
 
 
-RELEASE = _in_order()
+RELEASES: Mapping[int, Release] = {37: _in_order()}

@@ -1,1 +1,0 @@
-"""ResourceQuota, for pods and claims: `apiserver/pkg/admission/plugin/resourcequota`, `pkg/quota/v1/evaluator/core`."""
