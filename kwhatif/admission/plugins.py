@@ -15,7 +15,7 @@ from kwhatif.admission.outcome import Denied, Forbidden, LimitRangeViolated, Obj
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
@@ -89,6 +89,21 @@ class PriorityClasses:
         return (
             spec.priority is None and bool(spec.priority_class_name) and spec.priority_class_name not in self._by_name
         )
+
+
+def classes_above(priority: int, cluster: Cluster, *, evicting: bool = True) -> list[PriorityClass]:
+    """The classes of a higher priority, without those of the system, the lowest first.
+
+    `evicting`: only those whose pods may evict others.
+    """
+    found = [
+        each
+        for each in cluster.all(PriorityClass).values()
+        if each.value > priority
+        and each.metadata.name not in SYSTEM_PRIORITY_CLASSES
+        and not (evicting and each.preemption_policy == "Never")
+    ]
+    return sorted(found, key=lambda each: (each.value, each.metadata.name))
 
 
 def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:

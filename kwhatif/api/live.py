@@ -15,7 +15,7 @@ from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, re
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.questions.again.concern import EVERYTHING, Concern
+from kwhatif.questions.again import EVERYTHING, Concern
 from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster

@@ -146,7 +146,7 @@ def advise(
     """
     require_asked(session, manifests, "advise")
     require_known(options, ManifestOptions, "advise")
-    from kwhatif.questions.advise.question import Limits, ask_advice
+    from kwhatif.questions.advise.advisor import Limits, ask_advice
 
     session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
@@ -181,8 +181,8 @@ def pending(
     require_session(session, "pending")
     require_known(selection, PodSelection, "pending")
     require_names(pods, "pod")
+    from kwhatif.questions.queue_report.play import QueueQuestion
     from kwhatif.questions.queue_report.question import ask_queue
-    from kwhatif.questions.queue_report.trying import QueueQuestion
     from kwhatif.sources.manifests.named import pending_keys
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
@@ -287,8 +287,8 @@ def _audited_by(session: Session, applied: Sequence[Applied], rule: AuditRule) -
     """The finding of the rule `audit`."""
     from kwhatif.policy.aftermath import Audited
     from kwhatif.questions.audit.audit import AuditQuestion, brought
+    from kwhatif.questions.audit.findings import LEVELS
     from kwhatif.questions.audit.probes import OF_CHANGES
-    from kwhatif.questions.audit.ranking import LEVELS
     from kwhatif.sweep.processes import play
 
     objects = [each.object for each in in_phases(applied).staying]

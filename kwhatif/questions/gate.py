@@ -20,7 +20,7 @@ from kwhatif.policy import judge as policy
 from kwhatif.policy.aftermath import Audited, Fragile
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.rules import max_age
-from kwhatif.questions.advise.question import Capture, Limits, advise
+from kwhatif.questions.advise.advisor import Capture, Limits, advise
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied, in_phases

@@ -18,8 +18,8 @@ from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.policy.aftermath import Fragile
-from kwhatif.questions.maintenance.drain import Drained, with_remedies
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.drain import DrainSimulation, with_remedies
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.played import Named, Player, S, together
@@ -111,11 +111,11 @@ class NodePlayer(Player[SweepScenario, ScenarioOutcome]):
         super().__init__(session, parameters, edits)
         self.question: SweepQuestion = question
 
-    def played(self, nodes: tuple[str, ...]) -> Drained | Lost:
+    def played(self, nodes: tuple[str, ...]) -> DrainSimulation | OutageSimulation:
         """The whole simulation of a scenario."""
         if isinstance(self.question, DrainOptions):
-            return Drained(self.base, nodes, self.question)
-        return Lost(self.base, nodes, deleted=self.question.deleted)
+            return DrainSimulation(self.base, nodes, self.question)
+        return OutageSimulation(self.base, nodes, deleted=self.question.deleted)
 
     def _outcome(self, scenario: SweepScenario) -> ScenarioOutcome:
         played = self.played(scenario.nodes)
@@ -238,7 +238,7 @@ def _explained(player: NodePlayer, rows: Sequence[ScenarioRow]) -> tuple[list[Sc
         if row.verdict.ok:
             break
         played = player.played(row.verdict.nodes)
-        story = played.story(tuple(with_remedies(played))) if isinstance(played, Drained) else played.story()
+        story = played.story(tuple(with_remedies(played))) if isinstance(played, DrainSimulation) else played.story()
         found.append(replace(row, story=story))
         caveats += [caveat for caveat in played.caveats() if not isinstance(caveat, OwnersSilent)]
     return found, caveats

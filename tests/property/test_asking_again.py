@@ -46,7 +46,7 @@ from kwhatif.kube.model.policy import (
 )
 from kwhatif.kube.model.resource import ResourceClaimTemplate
 from kwhatif.kube.model.workload import CronJob, CronJobSpec, DaemonSet, DaemonSetSpec, Job, JobSpec
-from kwhatif.questions.again.concern import Concern, sight_of
+from kwhatif.questions.again import Concern, sight_of
 from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded

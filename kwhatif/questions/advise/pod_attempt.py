@@ -13,8 +13,7 @@ from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.edits.resolve import NotResolved
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.advise.change import AdvisedChange
-from kwhatif.questions.advise.revise import revised
+from kwhatif.questions.advise.change import AdvisedChange, revised
 from kwhatif.questions.manifests.edited import make_edit
 from kwhatif.scheduler.framework.attempt import Objections, held_back
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError

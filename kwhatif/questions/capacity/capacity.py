@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.loop import AutoscalerLoop
-from kwhatif.edits.edit import AddNodes, SourcedEdit
+from kwhatif.edits.edit import SourcedEdit
+from kwhatif.edits.made import add_nodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, PodsLeftByAutoscaler
 from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
@@ -145,7 +146,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     def fill(nodes: int) -> _Filled:
         nonlocal notes
         if nodes not in asked:
-            edited = edit_session(session, [SourcedEdit("--add-nodes-like", edit_of(nodes, like))])
+            edited = edit_session(session, [SourcedEdit("--add-nodes-like", add_nodes(like, nodes))])
             notes = edited.changes[-1].notes
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
@@ -157,18 +158,13 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     row = AddedNodesRow(
         like=like,
         nodes=enough,
-        edit=edit_of(enough, like).text if enough else "",
+        edit=add_nodes(like, enough).text if enough else "",
         fit=shown.best,
         fewer=fill(enough - 1).best.sets if enough else None,
         limit=limit,
         notes=notes,
     )
     return _Added(row, shown)
-
-
-def edit_of(nodes: int, like: str) -> AddNodes:
-    """This many more nodes like this one, as an edit."""
-    return AddNodes(text=f"add {nodes} node{'s' * (nodes != 1)} like {like}", count=nodes, like=like)
 
 
 def _most_nodes(target: int, now: FitRow) -> int:

@@ -13,8 +13,8 @@ from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_static
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.played import Played, Player
@@ -74,9 +74,9 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
     def _outcome(self, scenario: NodeEvent) -> NodeOutcome:
         played: Played
         if scenario.kind == "outage":
-            played = Lost(self.base, scenario.nodes, deleted=False)
+            played = OutageSimulation(self.base, scenario.nodes, deleted=False)
         else:
-            played = Drained(self.base, scenario.nodes, WITH_FLAGS)
+            played = DrainSimulation(self.base, scenario.nodes, WITH_FLAGS)
         found = NodeOutcome(scenario.name, tuple(self._lost(played)), tuple(caveats_of_end(played.engine)))
         played.engine.end()
         return found

@@ -1,35 +1,29 @@
-"""`ask_advice`: for each workload or group that does not fit, or only by eviction, the smallest changes that help."""
+"""Advice for a group of pods that the scheduler places as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import SourcedEdit
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, key_of
+from kwhatif.admission.plugins import classes_above
+from kwhatif.edits.edit import Edit, SourcedEdit
+from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import GangPolicy, PodGroup, group_of
-from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.questions.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.questions.advise.blocking import delete_pods
 from kwhatif.questions.advise.change import COSTS, AdvisedChange
-from kwhatif.questions.advise.pod_attempt import PodAttempt
 from kwhatif.questions.advise.proposals import add_nodes
-from kwhatif.questions.decisions.decide import in_full, objections_of
-from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.advise.rows import FoundAdvice, row_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
-from kwhatif.report import Report
-from kwhatif.report.advise import AdviceKind, AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, AdviseRow, PatchRow
-from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
+from kwhatif.report.advise import AdviceKind, AdviceRow, AdvisedChangeRow, AdvisedRow, PatchRow
+from kwhatif.report.decision import Outcome
 from kwhatif.report.pod_groups import GroupRow, PodGroupsRow
-from kwhatif.scheduler.batch import ScheduleResult
-from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.state.change import Upsert
 
 #: The most nodes to add, and the most nodes of which copies are added; the most groups and classes to try.
@@ -44,6 +38,7 @@ class _Candidate(NamedTuple):
     row: AdvisedChangeRow
     cost: int
     change: _Change
+    edits: tuple[Edit, ...] = ()
 
 
 def failing_groups(answer: Answer) -> list[GroupRow]:
@@ -68,10 +63,15 @@ class GangAdvisor:
         self._given = next((each for each in question.applied if _is_group(each, group.group)), None)
         self._tried = 0
 
-    def row(self, most: int) -> AdvisedRow:
+    def advice(self, most: int) -> list[FoundAdvice]:
         """The advice that helps, the cheapest first."""
-        found = [row for each in self._candidates() if (row := self._proven(each)) is not None]
-        found.sort(key=lambda row: (row.cost, [change.target for change in row.changes]))
+        proven = ((each, self._proven(each)) for each in self._candidates())
+        found = [FoundAdvice(row, (each.edits,)) for each, row in proven if row is not None]
+        return sorted(found, key=lambda each: (each.row.cost, each.row.changes[0].target))[:most]
+
+    def row(self, most: int) -> AdvisedRow:
+        """What would help the group."""
+        found = self.advice(most)
         group = self._row
         first = next(iter(sorted(self._session.state.members_of(group.group))), group.group)
         return AdvisedRow(
@@ -81,7 +81,7 @@ class GangAdvisor:
             outcome=_OUTCOMES[group.outcome],
             fit=group.placed or group.fitting,
             of=group.pods,
-            advice=tuple(found[:most]),
+            advice=tuple(each.row for each in found),
             tried=self._tried,
         )
 
@@ -181,14 +181,8 @@ class GangAdvisor:
         members = [each for each in self._question.applied if _is_member(each, self._row.group)]
         if given is None or not members:
             return
-        classes = sorted(
-            (each.value, each.metadata.name)
-            for each in self._session.cluster.all(PriorityClass).values()
-            if each.value > self._group.priority
-            and each.metadata.name not in SYSTEM_PRIORITY_CLASSES
-            and each.preemption_policy != "Never"
-        )
-        for _, name in classes[:_MOST_TRIED]:
+        for each in classes_above(self._group.priority, self._session.cluster)[:_MOST_TRIED]:
+            name = each.metadata.name
             row = AdvisedChangeRow(
                 kind="priority-class",
                 by="manifest",
@@ -230,9 +224,7 @@ class GangAdvisor:
         return sorted(shapes.values(), key=[node.name for node in nodes].index)
 
     def _in_cluster(self, change: AdvisedChange) -> _Candidate:
-        fields = {name: getattr(change, name) for name in Advised.__struct_fields__}
-        row = AdvisedChangeRow(**fields, edits=tuple(edit.text for edit in change.edits))
-        return _Candidate(row, change.cost, _edited(change))
+        return _Candidate(row_of(change), change.cost, _edited(change), change.edits)
 
 
 def _edited(change: AdvisedChange) -> _Change:
@@ -255,70 +247,3 @@ def _with_class(applied: Applied, name: str) -> Applied:
     assert isinstance(obj, Pod | PodGroup), "it is the group, or a member"
     spec = replace(obj.spec, priority_class_name=name, priority=None)
     return replace(applied, object=replace(obj, spec=spec))
-
-
-class Limits(NamedTuple):
-    """Limits of the search for advice."""
-
-    #: The most pieces of advice for each workload, and the most workloads.
-    most: int
-    workloads: int
-    #: Also for workloads that fit by evicting others.
-    evicting: bool = True
-
-
-class Capture:
-    """Keeps the scenes of the first failing pods: one for each workload and outcome."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.scenes: dict[str, Captured] = {}
-
-    def __call__(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-        """How the decision about a pod is explained, see `Question.explain`."""
-        if result.outcome not in FAILING or result.outcome in explained:
-            return None
-        return self._describe
-
-    def _describe(self, whole: Attempt) -> Decision:
-        cycle, session = whole.cycle, self._session
-        scene = PodAttempt(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
-        self.scenes[cycle.pod.key] = Captured(scene, objections_of(whole))
-        return in_full(whole)
-
-
-def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
-    """What would help pods that do not fit: a report with the section `advise`."""
-    capture = Capture(session)
-    question = replace(question, explain=capture)
-    answer = judge(session, question)
-    found = advise(session, question, answer, capture.scenes, limits)
-    return replace(answer.report(session, "advise"), advise=found)
-
-
-def advise(
-    session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
-) -> AdviseRow:
-    """The section of the report; `scenes` are what a `Capture` has kept while the question was answered."""
-    groups, members = failing_groups(answer), members_of(answer)
-    failing = [
-        (applied, judged)
-        for applied, judged in _by_workload(question, answer)
-        if (first := first_failing(judged.decisions))
-        and (limits.evicting or first.outcome != "Preempts")
-        and first.pod not in members
-    ]
-    rows = [GangAdvisor(session, question, answer, group).row(limits.most) for group in groups[: limits.workloads]]
-    rows += [
-        Advisor(session, question, applied, judged, scenes).row(limits.most)
-        for applied, judged in failing[: limits.workloads - len(rows)]
-    ]
-    return AdviseRow(workloads=tuple(rows), left_out=len(groups) + len(failing) - len(rows))
-
-
-def _by_workload(question: Question, answer: Answer) -> Iterator[tuple[Applied, JudgedWorkload]]:
-    by_source = {applied.source: applied for applied in question.applied}
-    for judged in answer.judged:
-        applied = by_source.get(judged.row.source)
-        if applied is not None:
-            yield applied, judged

@@ -1,30 +1,36 @@
-"""`Replay`: edits happen to a scheduling queue; who is woken is tried, each on what those before it have left.
+"""Pending pods are tried in order: as they are (`PendingAttempts`), and after edits (`Replay`).
 
-Pods that were rejected before are unschedulable; those that were not tried yet are ready. Time stands still: no pod is
-flushed, and all backoffs are over.
+In the replay, pods that were rejected before are unschedulable, and those that were not tried yet are ready. Time
+stands still: no pod is flushed, and all backoffs are over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
+from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
-from kwhatif.questions.decisions.decide import in_full
-from kwhatif.questions.decisions.described import AtOnce, Explain, Explained, in_the_way, without
-from kwhatif.questions.pod_groups import GroupTurns, in_group_order
-from kwhatif.report.decision import Decision
-from kwhatif.report.queue import WakingRow
+from kwhatif.questions.decisions.decide import decision_of, in_full
+from kwhatif.questions.decisions.described import AtOnce, Describe, Explain, Explained, in_the_way, without
+from kwhatif.questions.decisions.rows import owner_of
+from kwhatif.questions.pod_groups import GroupTurns, in_group_order, is_about_groups
+from kwhatif.questions.queue_report.wakeups import wake_ups
+from kwhatif.questions.session.session import Session
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.pod_groups import PodGroupsRow
+from kwhatif.report.queue import WakeUpRow, WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.batch.result import AttemptOutcome
-from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.hints import QUEUE
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.pod_groups.cycle import plain_cycle, run_algorithm
@@ -37,6 +43,105 @@ from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked about the queue."""
+
+    #: Keys of the pods to explain, and to leave all others out; none: all pods.
+    pods: Collection[str] = ()
+    #: Leave out all others.
+    choice: PodChoice = ALL_PODS
+    #: Say of each pod what would wake it.
+    explain: bool = False
+
+    def asks_for(self, info: PodInfo) -> bool:
+        """Whether the answer is to have the pod."""
+        return (not self.pods or info.key in self.pods) and self.choice.matches(info.pod)
+
+
+class TriedPod(NamedTuple):
+    """A pending pod, and what came of trying it."""
+
+    info: PodInfo
+    decision: Decision
+    rejectors: tuple[str, ...]
+    #: None: not asked for.
+    wake_ups: Sequence[WakeUpRow] | None
+
+
+class PendingAttempts:
+    """Tries pods in order, each on what those before it have left."""
+
+    def __init__(self, session: Session, question: QueueQuestion) -> None:
+        self._engine = InstantEngine(session.state.fork(), session.profiles)
+        self._described = AtOnce(self._engine.api_server, session.profiles, self._explain)
+        cluster = self._engine.api_server.state.cluster
+        self._groups = GroupTurns(session.profiles, self._engine) if is_about_groups(cluster) else None
+        self.found: list[TriedPod] = []
+        self._question = question
+        #: What would wake the pod that is being tried.
+        self._wake_ups: list[Sequence[WakeUpRow]] = []
+        #: Replicas fail for the same reason: the first one's decision has it, and the events that would requeue them.
+        self._explained: dict[object, Sequence[WakeUpRow]] = {}
+
+    def try_all(self, pods: Iterable[PodInfo]) -> PendingAttempts:
+        """Try the pods in this order."""
+        for info in pods:
+            together = None if self._groups is None else self._groups.decide(info)
+            wake_ups = () if self._is_explained(info) else None
+            self.found.append(self._try(info) if together is None else self._of_group(info, together, wake_ups))
+        return self
+
+    @property
+    def groups(self) -> PodGroupsRow | None:
+        """What becomes of the groups of the pods that are asked for; None: of none."""
+        if self._groups is None:
+            return None
+        asked = [each for each in self.found if self._question.asks_for(each.info)]
+        return self._groups.rows((each.info, each.decision) for each in asked)
+
+    def _is_explained(self, info: PodInfo) -> bool:
+        question = self._question
+        return question.asks_for(info) and (info.key in question.pods or question.explain)
+
+    @property
+    def caveats(self) -> Mapping[Caveat, None]:
+        """What the decisions leave out."""
+        return self._described.caveats
+
+    def _of_group(self, info: PodInfo, decision: Decision, wake_ups: Sequence[WakeUpRow] | None) -> TriedPod:
+        turn = None if self._groups is None else self._groups.turns.get(group_of(info.pod))
+        return TriedPod(info, decision, () if turn is None else turn.rejectors_of(info.key), wake_ups)
+
+    def _try(self, info: PodInfo) -> TriedPod:
+        self._wake_ups.clear()
+        result = self._engine.attempt(info)
+        decision, kind = self._described.decide(result, Explained()), kind_of(result)
+        self._engine.carry_out(info, result)
+        if self._question.asks_for(info):
+            self._explained[kind] = self._wake_ups[0] if self._wake_ups else self._explained.get(kind, ())
+        return TriedPod(info, decision, result.rejectors, self._explained[kind] if self._is_explained(info) else None)
+
+    def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+        """The first of its kind is described, and a pod that is asked for by name."""
+        del explained
+        question, info = self._question, result.pod
+        named = info.key in question.pods
+        if not question.asks_for(info) or not (named or kind_of(result) not in self._explained):
+            return None
+        return partial(self._describe, named=named)
+
+    def _describe(self, whole: Attempt, *, named: bool) -> Decision:
+        if named or self._question.explain:
+            self._wake_ups.append(wake_ups(whole))
+        return decision_of(whole) if named else in_full(whole)
+
+
+def kind_of(result: ScheduleResult) -> object:
+    """Pods of one owner with the same outcome are of one kind: the first one has the reason for all of them."""
+    return owner_of(result.pod.pod) or result.pod.key, result.outcome, result.message
+
 
 #: Late enough that all backoffs are over.
 _LATER = 3600 * SECOND

@@ -17,9 +17,9 @@ from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.upgrade.blame import release_of
 from kwhatif.report import Report
 from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow, Proof
-from kwhatif.scheduler.release import Release, find_release
 from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
@@ -344,8 +344,8 @@ class _Between:
 
     @property
     def _under_the_other_scheduler(self) -> Session:
-        release = _release_of(self._after)
-        other = self._before if release == _release_of(self._before) else self._before.for_release(release)
+        release = release_of(self._after)
+        other = self._before if release == release_of(self._before) else self._before.for_release(release)
         return replace(other, profiles=self._after.profiles, scheduler=self._after.scheduler)
 
 
@@ -354,8 +354,3 @@ def _units(change: SingleChange) -> Iterator[str]:
     yield ObjectRef.parse(change.row.object).kind if change.row.change != "times" else "times"
     yield change.row.workload or change.row.object
     yield change.row.object
-
-
-def _release_of(session: Session) -> Release:
-    minor = int(session.scheduler.version.split(".")[1])
-    return find_release(minor).with_gates(session.scheduler.feature_gates)
