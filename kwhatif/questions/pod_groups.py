@@ -16,7 +16,7 @@ from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
-from kwhatif.scheduler.framework.attempt import attempt, held_back
+from kwhatif.scheduler.framework.attempt import attempt, run_pre_enqueue
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Status, Verdict
@@ -204,7 +204,7 @@ class GroupRows:
         state = self._api_server.state
         for info in state.members_of(key_of(group)).values():
             profile = profile_of(info.pod, self._profiles)
-            gated = None if info.pod.spec.node_name or profile is None else held_back(profile, info, state)
+            gated = None if info.pod.spec.node_name or profile is None else run_pre_enqueue(profile, info, state)
             if gated is not None:
                 return gated.status.message
         return ""
@@ -325,7 +325,7 @@ class GroupTurns:
     def _gate_of(self, members: Iterable[PodInfo]) -> Verdict | None:
         """What keeps the first of them out of the queue that is kept out, and so all of them."""
         profiles = ((info, self._profile_of(info)) for info in members)
-        gates = (held_back(profile, info, self._state) for info, profile in profiles if profile is not None)
+        gates = (run_pre_enqueue(profile, info, self._state) for info, profile in profiles if profile is not None)
         return next(filter(None, gates), None)
 
     def _note(self, key: str) -> None:

@@ -85,7 +85,7 @@ class InstantEngine:
         #: Called with the result of every attempt before anything changes; they may remove the pod from the state.
         self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         self._profiles = profiles
-        self._attempts = SimulatedAttempts(self.api_server, profiles, scored=True, gated=True)
+        self._attempts = SimulatedAttempts(self.api_server, profiles, score_single_node=True, gated=True)
         self._is_ready = is_ready
         self._counts_budgets = counts_budgets
         self._queue: list[_Entry] = []

@@ -79,7 +79,7 @@ class Scheduler:
         cluster = api_server.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        self.attempts = SimulatedAttempts(api_server, profiles, scored=scored)
+        self.attempts = SimulatedAttempts(api_server, profiles, score_single_node=scored)
         self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0

@@ -29,7 +29,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, PreEnqueueRow, VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.api_server import ApiServer
@@ -134,7 +134,9 @@ class Attempts(Described):
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         state, profile = self._api_server.state, self.profile_of(info.pod)
         others = state.members_of(group_of(info.pod)).values()
-        gated = (held_back(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile)
+        gated = (
+            run_pre_enqueue(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile
+        )
         found = next(filter(None, gated), None)
         row = None if found is None else PreEnqueueRow(plugin=found.plugin, message=found.status.message)
         return decision_about(info.pod, "Gated", pre_enqueue=row, detail="short")

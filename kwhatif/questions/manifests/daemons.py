@@ -22,7 +22,7 @@ from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.decisions.rows import text_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
@@ -194,7 +194,7 @@ def _wanted(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> li
 def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]) -> bool:
     """Whether the scheduler would give it its node now."""
     profile, node = profile_of(pod.pod, profiles), state.node(name)
-    if profile is None or node is None or held_back(profile, pod, state) is not None:
+    if profile is None or node is None or run_pre_enqueue(profile, pod, state) is not None:
         return False
     cycle = Cycle(profile, pod, state)
     try:

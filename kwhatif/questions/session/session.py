@@ -38,7 +38,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.catalog import default_profile
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.release import Release
 from kwhatif.state.change import Nominate, Upsert
@@ -64,7 +64,7 @@ def _is_queued(pod: PodInfo, state: State, profiles: Mapping[str, Profile]) -> b
     profile = profile_of(pod.pod, profiles)
     if profile is None or state.cluster.nominates_gated:
         return profile is not None
-    return held_back(profile, pod, state) is None
+    return run_pre_enqueue(profile, pod, state) is None
 
 
 #: What was read longer ago than this many seconds is old.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.filters import ByShape, ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShape, ByShapeExcept
 from kwhatif.scheduler.framework.incremental import (
     Incremental,
     NormalizesByRange,
@@ -273,7 +273,7 @@ _FILTER_GUARDS: dict[type, type] = {
 
 def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
     kinds: list[type] = [kind for kind in (ByShape, NormalizesByRange) if isinstance(inner, kind)]
-    if isinstance(inner, ByShapeBut):  # a node at a time is exact, too, and has no exceptions
+    if isinstance(inner, ByShapeExcept):  # a node at a time is exact, too, and has no exceptions
         kinds.remove(ByShape)
     if isinstance(inner, Incremental):
         kinds.insert(0, _GuardedIncremental)

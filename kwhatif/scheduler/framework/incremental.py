@@ -200,7 +200,7 @@ def is_affected(plugin: NodeFilter, node: NodeInfo, pods: Iterable[PodInfo]) -> 
     return plugin.affected_on(node) and any(map(plugin.affected_by, pods))
 
 
-def suspects_of(plugins: Iterable[NodeFilter], state: State) -> AbstractSet[str] | None:
+def possibly_rejected(plugins: Iterable[NodeFilter], state: State) -> AbstractSet[str] | None:
     """The names of the nodes that any of the filters may reject; None: any node."""
     found = set[str]()
     for plugin in plugins:
