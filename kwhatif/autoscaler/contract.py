@@ -42,8 +42,8 @@ class NewNode(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def row(self) -> AddedNode:
         """The node as the report shows it."""
-        labels, status = self.node.metadata.labels, self.node.status
-        has = resource_nanos(status.capacity if status.allocatable is None else status.allocatable)
+        labels = self.node.metadata.labels
+        has = resource_nanos(self.node.status.allocatable_or_capacity)
         return AddedNode(
             node=self.name,
             group=self.group,

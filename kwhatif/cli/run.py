@@ -65,8 +65,8 @@ def console_of(color: Color) -> Console:
     on_terminal = sys.stdout.isatty()
     return Unicode(
         width=None if on_terminal or os.environ.get("COLUMNS") else PIPE_WIDTH,
-        force_terminal=True if color is Color.ALWAYS else None,
-        no_color=True if color is Color.NEVER else None,
+        force_terminal=True if color == "always" else None,
+        no_color=True if color == "never" else None,
         highlight=False,
         markup=False,
         emoji=False,

@@ -79,7 +79,7 @@ def _no_growth(finding: AuditFindingRow) -> str:
 
 def _worse(finding: AuditFindingRow) -> str:
     row = finding.worst
-    return f"{_whom(finding)} would fare worse with {row.scenario}: {row.said}{_why(finding)}"
+    return f"{_whom(finding)} would do worse under {row.scenario}: {row.said}{_why(finding)}"
 
 
 def _pending(finding: AuditFindingRow) -> str:

@@ -94,7 +94,7 @@ def _most_asked(cluster: Cluster) -> int:
 
 def _allowed_pods(node: Node) -> int:
     """How many pods the node takes."""
-    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    listed = node.status.allocatable_or_capacity
     return value(resource_nanos(listed).get(PODS, 0))
 
 

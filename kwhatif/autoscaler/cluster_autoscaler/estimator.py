@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
-from kwhatif.autoscaler.cluster_autoscaler.nodes import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -156,7 +155,7 @@ class Estimation:
 
 def _score(pod: PodInfo, node: Node) -> float:
     """How much of a node the pod asks for: cpu and memory, as parts of what there is (`decreasing_pod_orderer.go`)."""
-    requested, listed = pod.resources.requested, allocatable(node)
+    requested, listed = pod.resources.requested, node.status.allocatable_or_capacity
     cpu, memory = milli_value(parse_quantity(listed.get(CPU, 0))), value(parse_quantity(listed.get(MEMORY, 0)))
     score = 0.0
     if cpu > 0:

@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
-from kwhatif.autoscaler.cluster_autoscaler.nodes import allocatable, gpu_of
+from kwhatif.autoscaler.cluster_autoscaler.nodes import gpu_of
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE, Node
@@ -182,7 +182,9 @@ def are_similar(one: Template, other: Template, flags: Flags) -> bool:
     return (
         _equal_capacity(one.node.status.capacity, other.node.status.capacity, flags.memory_difference_ratio)
         and _within(
-            _nanos(allocatable(info.node)), _nanos(allocatable(like.node)), flags.max_allocatable_difference_ratio
+            _nanos(info.node.status.allocatable_or_capacity),
+            _nanos(like.node.status.allocatable_or_capacity),
+            flags.max_allocatable_difference_ratio,
         )
         and _within(_free(info), _free(like), flags.max_free_difference_ratio)
         and _labels(one, ignored) == _labels(other, ignored)
@@ -228,7 +230,7 @@ def _free(info: NodeInfo) -> Mapping[str, int]:
     # QUIRK: (`ResourceToResourceList`) of pods it is not counted how many there are.
     requested[PODS] = 0
     requested |= {name: amount * NANO for name, amount in info.scalars.items()}
-    there = _nanos(allocatable(info.node))
+    there = _nanos(info.node.status.allocatable_or_capacity)
     return {name: there.get(name, 0) - used for name, used in requested.items()}
 
 

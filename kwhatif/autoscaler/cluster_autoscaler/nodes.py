@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.kube.model.meta import SECOND, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.quantity import parse_quantity, value
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
@@ -57,11 +56,6 @@ class Readiness(NamedTuple):
     since: int
 
 
-def allocatable(node: Node) -> ResourceList:
-    """What pods may use of the node."""
-    return node.status.capacity if node.status.allocatable is None else node.status.allocatable
-
-
 def readiness(node: Node, flags: Flags) -> Readiness:
     """Whether the node can be used; one that has a taint of its start cannot yet."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
@@ -80,7 +74,7 @@ def _waits_for_gpus(node: Node) -> bool:
     labels = node.metadata.labels
     if not any(label in labels for label in _GPU_LABELS):
         return False
-    listed = allocatable(node)
+    listed = node.status.allocatable_or_capacity
     return not any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
 
 
@@ -133,7 +127,7 @@ def is_being_deleted(node: Node, now: int) -> bool:
 
 def gpu_of(node: Node) -> str | None:
     """The resource that a node with GPUs is judged by (`GetNodeGPUFromCloudProvider`); None: it has none."""
-    listed = allocatable(node)
+    listed = node.status.allocatable_or_capacity
     for name in _GPUS:
         if parse_quantity(listed.get(name, 0)):
             return name

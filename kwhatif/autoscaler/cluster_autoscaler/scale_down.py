@@ -17,7 +17,6 @@ from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     SCALE_DOWN_DISABLED,
     TO_BE_DELETED,
-    allocatable,
     gpu_of,
     is_being_deleted,
     is_halted,
@@ -66,7 +65,7 @@ def utilization(node: NodeInfo, flags: Flags, now: int) -> Utilization | None:
 
 def _part(node: NodeInfo, resource: str, flags: Flags, now: int) -> float | None:
     """Requests over what is allocatable; pods that do not count take their part of that, too."""
-    there = milli_value(parse_quantity(allocatable(node.node).get(resource, 0)))
+    there = milli_value(parse_quantity(node.node.status.allocatable_or_capacity.get(resource, 0)))
     if not there:
         return None
     requested = ignored = 0

@@ -127,10 +127,7 @@ class StateNode:
     def allocatable(self) -> Sum:
         """What pods can use of it."""
         node = self.node
-        own: Amounts = {}
-        if node is not None:
-            given = node.status.allocatable
-            own = parsed(node.status.capacity if given is None else given)
+        own: Amounts = {} if node is None else parsed(node.status.allocatable_or_capacity)
         return self._with_claim(own, self.claim.status.allocatable if self.claim is not None else {})
 
     def _with_claim(self, own: Amounts, of_claim: Mapping[str, object]) -> Sum:

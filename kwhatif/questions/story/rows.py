@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain import KubectlDrain
-from kwhatif.controllers.drain_filters import joined
+from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, pod_condition
@@ -114,7 +114,7 @@ def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow
         command=f"drain {' '.join(drain.nodes)}",
         ok=drain.ok if drain.done else None,
         seconds=round(end - start, 3),
-        why=joined(errors) if errors else "",
+        why=aggregate(errors) if errors else "",
         output=tuple(drain.log.output),
     )
 

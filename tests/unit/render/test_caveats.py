@@ -644,10 +644,10 @@ SENTENCES: dict[Caveat, str] = {
     ): "the descheduler takes the policy for an empty one, since it has no apiVersion: nothing is ever evicted",
     NoMetrics(
         message=""
-    ): "the policy goes by the measured use of nodes, and the input has none: add the output of kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it",
+    ): "the policy uses metrics of nodes, and the input has none: add the output of kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it",
     PrometheusNotAsked(
         message="", plugin="LowNodeUtilization"
-    ): "LowNodeUtilization goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing",
+    ): "LowNodeUtilization uses Prometheus metrics, which kwhatif does not query: here it evicts nothing",
     MomentNotKnown(
         message="", moment="2026-01-31T12:00:00Z"
     ): "the input does not say when it was taken: ages count to its newest time, 2026-01-31T12:00:00Z (see --at)",
