@@ -22,8 +22,7 @@ from kwhatif.questions.manifests.applied import Applied, ends, with_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
-from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.manifests.named import parse_reference
+from kwhatif.sources.manifests.given import Source, named_inputs, parse_reference
 from kwhatif.sources.text.files import GivenText, exists
 
 #: The default limits: for pods or sets, and for each kind of the cluster's pods.

@@ -18,8 +18,7 @@ from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.again import EVERYTHING, Concern
 from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
-from kwhatif.sources.dumps.collected import Collected, LoadedCluster
-from kwhatif.sources.dumps.progress import Progress
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress
 from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
 from kwhatif.sources.live.intake import Intake

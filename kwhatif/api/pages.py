@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, is_extended_resource
 from kwhatif.kube.model.node import ZONE
-from kwhatif.questions.decisions.rows import owner_and_workload
+from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
 from kwhatif.report import Report

@@ -31,8 +31,7 @@ from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
-from kwhatif.sources.manifests.given import Source, named_input, named_inputs
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs, require_namespace
 from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.comparison import Rollout
 
@@ -183,7 +182,7 @@ def pending(
     require_names(pods, "pod")
     from kwhatif.questions.queue_report.play import QueueQuestion
     from kwhatif.questions.queue_report.question import ask_queue
-    from kwhatif.sources.manifests.named import pending_keys
+    from kwhatif.sources.manifests.given import pending_keys
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
     keys = pending_keys(pods, clusters, namespace or session.namespace)

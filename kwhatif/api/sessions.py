@@ -22,14 +22,13 @@ from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.sources.decoding.workload_kinds import KnownKinds, read_workload_kinds
-from kwhatif.sources.dumps.collected import Collected, LoadedCluster
-from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import AskedRelease, ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
+from kwhatif.workloads.adopted import stand_in_for_missing
 from kwhatif.workloads.foreign_groups import treat_as_gangs
-from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 if TYPE_CHECKING:
     from kwhatif.scheduler.framework.profile import Profile

@@ -22,6 +22,7 @@ from kwhatif.questions.story.simulate import applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.decoding.stand_ins import settled
 from kwhatif.sources.decoding.strict import parse_validation
 from kwhatif.sources.manifests.applied import all_applied
 from kwhatif.sources.manifests.edits import read_edits
@@ -30,7 +31,6 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.files import standard_input
-from kwhatif.sources.validation.stand_ins import settled
 
 
 def simulate(

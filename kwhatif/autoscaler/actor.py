@@ -139,7 +139,7 @@ def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
 
 
 def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:
-    """The rounds, with the pods that are on the nodes of each, but those that belong to the nodes."""
+    """The rounds, each with the pods on its nodes, without mirror pods and those of DaemonSets."""
     return tuple(
         replace(
             found,

@@ -14,7 +14,7 @@ from kwhatif.cli.app import commands, version_line
 from kwhatif.cli.usage import UsageError
 
 if TYPE_CHECKING:
-    from kwhatif.sources.decoding.asked import Asked
+    from kwhatif.sources.decoding.kinds import Asked
 
 # --- kwhatif version -------------------------------------------------------------------------------------------------
 

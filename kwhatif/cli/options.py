@@ -280,7 +280,7 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
 
 def joined(words: list[str] | None) -> list[str]:
     """Arguments, with `deployment web` as `deployment/web`."""
-    from kwhatif.sources.manifests.named import joined_names
+    from kwhatif.sources.manifests.given import joined_names
 
     return list(joined_names(words or ()))
 
@@ -299,7 +299,7 @@ def seconds(text: str, option: str) -> float:
     Raises:
         typer.BadParameter: it is not a time.
     """
-    from kwhatif.sources.timeout import parse_timeout
+    from kwhatif.sources.network import parse_timeout
 
     try:
         return parse_timeout(text) or 0.0

@@ -25,8 +25,16 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet
-from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, bounds_of, rolling_update
-from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, selects_all, tolerable_nodes
+from kwhatif.workloads.daemon_set import (
+    DaemonPodsOnNode,
+    bounds_of,
+    daemon_pod,
+    node_of,
+    pinned,
+    rolling_update,
+    selects_all,
+    tolerable_nodes,
+)
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL

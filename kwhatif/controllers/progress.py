@@ -14,8 +14,8 @@ from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kwhatif.workloads.controllers.daemon_set import bounds_of
-from kwhatif.workloads.controllers.deployment import bounds_for
+from kwhatif.workloads.daemon_set import bounds_of
+from kwhatif.workloads.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, most_unavailable, ordinals_of

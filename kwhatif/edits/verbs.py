@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from kwhatif.edits import edit as edits
-from kwhatif.edits.data import Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.words import (
+    Word,
     assignment,
     bound_of,
     integer,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
-from kwhatif.questions.decisions.rows import decision_about
+from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, PreEnqueueRow
 from kwhatif.report.pod_groups import GroupPlacementRow, GroupPodRow, GroupRow, GroupShortageRow, PodGroupsRow
 from kwhatif.scheduler.framework.attempt import attempt, run_pre_enqueue

@@ -31,9 +31,9 @@ class SimulatedAttempts:
         self._api_server = api_server
         self._profiles = profiles
         self._cycles = Cycles()
-        #: Whether pods go to the one of several best nodes that `_by_heap` says, also those that are of no group.
+        #: Whether `_by_heap` chooses among the best nodes for all pods, not only for members of groups.
         self.ties_by_heap = False
-        #: What members of groups come to, by profile; made when the first group is tried.
+        #: The results for members of groups, by profile; made when the first group is tried.
         self._of_members: dict[str, BatchCache] = {}
         #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
@@ -93,7 +93,7 @@ class SimulatedAttempts:
     ) -> ScheduleResult:
         """Of several best nodes the one that kube-scheduler's heap has first, by convention.
 
-        Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
+        In larger clusters it looks at some of the nodes only, from any start: there is no such order.
         """
         if not result.tied or result.outcome != "Placed" or result.node is None or profile.extenders:
             return result

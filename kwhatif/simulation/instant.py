@@ -187,7 +187,7 @@ class InstantEngine:
         return self._attempts.attempt_group(group, members)
 
     def evict_for_group(self, result: GroupResult) -> GroupResult:
-        """Those whom the group evicts are gone, and it is tried again: what comes of that."""
+        """The result of another attempt, once the pods that the group evicts are gone."""
         found, state = result.preemption, self.api_server.state
         assert found is not None, "it evicts"
         budgets = Budgets(state.cluster)

@@ -100,8 +100,8 @@ class Scheduler:
         #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
         self.forgets_nominations = False
         self._is_muted = False
-        #: How many attempts begin before those know of it who come after a pod that evicts others: evictions are made
-        #: beside the loop, and it takes a moment until the cache and the queue hear of them.
+        #: How many more attempts begin before an eviction shows in the cache and the queue: upstream evicts in the
+        #: background.
         self.preempts_after = 0
         self._preemptions: deque[tuple[int, Callable[[], None]]] = deque()
         self._attempted = 0

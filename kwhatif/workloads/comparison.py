@@ -37,13 +37,12 @@ from kwhatif.workloads.applied_object import Merged, merged, updated_pod
 from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of
 from kwhatif.workloads.expand import expand, replicas_of
-from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.job import is_finished, wanted_pods
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, is_ordered, ordinals_of
-from kwhatif.workloads.template import has_images, same_template
+from kwhatif.workloads.template import Expansion, ReplicaGroup, has_images, same_template
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.

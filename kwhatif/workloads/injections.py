@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.asked import NewObject, asked_about
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
+from kwhatif.admission.webhooks import NewObject, asked_about
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal

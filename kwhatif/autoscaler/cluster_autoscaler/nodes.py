@@ -1,4 +1,4 @@
-"""What a node is to the Cluster Autoscaler: ready, on its way out, one that has GPUs."""
+"""How the Cluster Autoscaler sees a node: whether it is ready, is being deleted, has GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.kube.model.quantity import parse_quantity, value
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-#: So long a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
+#: Seconds that a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
 _DELETION_SECONDS = 5 * 60
 _STARTUP_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
@@ -57,7 +57,7 @@ class Readiness(NamedTuple):
 
 
 def readiness(node: Node, flags: Flags) -> Readiness:
-    """Whether the node can be used; one that has a taint of its start cannot yet."""
+    """Whether the node can be used: not while it has a startup taint."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
     ready = (
         any(each.type == "Ready" for each in conditions)
@@ -90,7 +90,7 @@ def is_halted(unready: Mapping[str, Node], nodes: int, flags: Flags, now: int) -
 
 
 def has_started(node: Node, flags: Flags, now: int) -> bool:
-    """Whether it has been there for so long that it will not get ready any more by itself."""
+    """Whether it is too old to be still starting: it will not get ready by itself."""
     created = node.metadata.creation_timestamp
     return created is None or parse_time(created) + flags.max_node_startup_time <= now
 

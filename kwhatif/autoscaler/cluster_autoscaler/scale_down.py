@@ -90,7 +90,7 @@ NOT_A_CANDIDATE = "NotACandidate"
 
 
 class ScaleDown:
-    """One look at all nodes, by name. What a node that goes leaves behind is there for the next one."""
+    """One loop over all nodes, by name. The pods of a removed node are on other nodes when the next one is checked."""
 
     def __init__(self, snapshot: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
         self._snapshot, self._flags, self._now = snapshot, settings.flags, now
@@ -106,12 +106,12 @@ class ScaleDown:
         )
 
     def run(self) -> Sequence[NodeVerdict]:
-        """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""
+        """A verdict for every node of the cluster; the utilization of all is computed before any node goes."""
         judged = [self._judged(name) for name in self._snapshot.names]
         return [verdict if verdict.reason else self._simulated(verdict) for verdict in judged]
 
     def _judged(self, name: str) -> NodeVerdict:
-        """Not removable for a reason; or without one, if it can go as far as that can be said without its pods."""
+        """Why the node is not removable; without a reason, only its pods are left to be checked."""
         group = self._groups.get(name)
         if group is None:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE)

@@ -105,7 +105,7 @@ FAILED = "scale-up execution failed"
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """What one loop comes to, and what of it is left to chance or not known."""
+    """The result of one loop, and what in it is left to chance or is not known."""
 
     round: ScalingRound
     #: Groups of which one is taken by chance.
@@ -250,7 +250,7 @@ class ScaleUp:
         return self._within_quotas(balanced([best.group, *similar], nodes))
 
     def _within_quotas(self, added: Mapping[str, int]) -> Mapping[str, int]:
-        """One group after another takes its part of the limits (`capScaleUpsByQuota`)."""
+        """Each group in turn takes its share of the limits (`capScaleUpsByQuota`)."""
         capped: dict[str, int] = {}
         for name, delta in added.items():
             template = self._templates[name]
@@ -328,7 +328,7 @@ def upcoming(
     unready: Mapping[str, Node],
     now: int,
 ) -> None:
-    """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
+    """Add the nodes that the cloud was already asked for, empty; they replace nodes that are starting.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """

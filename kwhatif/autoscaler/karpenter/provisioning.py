@@ -1,4 +1,4 @@
-"""One round of the provisioner (`pkg/controllers/provisioning/provisioner.go`), and the machines that come of it."""
+"""One round of the provisioner (`pkg/controllers/provisioning/provisioner.go`), and the machines that it launches."""
 
 from __future__ import annotations
 

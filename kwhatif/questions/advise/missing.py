@@ -31,7 +31,7 @@ from kwhatif.kube.model.storage import (
 from kwhatif.kube.model.workload import Job, Namespace, NamespaceMeta
 from kwhatif.questions.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.questions.advise.change import AdvisedChange, Amount, Revise, Spec, in_cluster, in_spec
-from kwhatif.questions.decisions.rows import text_of
+from kwhatif.questions.rows import text_of
 from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

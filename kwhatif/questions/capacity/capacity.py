@@ -16,10 +16,10 @@ from kwhatif.edits.made import add_nodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, PodsLeftByAutoscaler
 from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
-from kwhatif.questions.decisions.rows import queued_row
 from kwhatif.questions.judging.question import as_unschedulable
 from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import edit_session
+from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, GrownRow, PeakRow, PreemptingRow, TargetRow

@@ -18,10 +18,10 @@ from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.capacity.filling import CapacityCount, Part
 from kwhatif.questions.capacity.more import members_of
-from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.manifests.edited import edit_session
+from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, PeakRow, PeakWorkloadRow, ShapeRow

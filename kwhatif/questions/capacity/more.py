@@ -33,8 +33,7 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import unstarted
-from kwhatif.workloads.expand import named
-from kwhatif.workloads.more import copies, more_pods
+from kwhatif.workloads.expand import copies, more_pods, named
 from kwhatif.workloads.owners import pods_of
 
 

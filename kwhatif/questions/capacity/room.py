@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.questions.decisions.nearest_miss import lack
-from kwhatif.questions.decisions.rows import requests_of
+from kwhatif.questions.rows import requests_of
 from kwhatif.report.capacity import ReasonRow, TightestRow
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource

@@ -12,14 +12,14 @@ from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.questions.decisions.nearest_miss import nearest_miss, unknown_objects
-from kwhatif.questions.decisions.rows import (
+from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.rows import (
     decision_about,
     decision_about_result,
     feasible_row,
     owner_and_workload,
     rejected_rows,
 )
-from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.decision import (
     BudgetRow,
     CandidateRow,

@@ -20,7 +20,7 @@ from kwhatif.kube.model.caveat.scheduling import (
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.decide import ignored, in_short
-from kwhatif.questions.decisions.rows import with_chosen
+from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt

@@ -20,8 +20,8 @@ from kwhatif.kube.model.caveat.scheduling import EvictionOrder, NoMetrics, Prome
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.rows import owner_and_workload
 from kwhatif.questions.deschedule.replacements import Replacements, fingerprint
+from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster

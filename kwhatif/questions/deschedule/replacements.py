@@ -11,7 +11,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
-from kwhatif.questions.decisions.rows import owner_of
+from kwhatif.questions.rows import owner_of
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.report.deciders import Landing, ReplacementCause, ReplacementRow
 from kwhatif.simulation.api_server import ApiServer

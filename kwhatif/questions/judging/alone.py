@@ -37,10 +37,10 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
+from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.expansion import ReplicaGroup
 from kwhatif.workloads.many import beyond, capped
-from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.template import ReplicaGroup
 
 
 def fits_later(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> bool:

@@ -28,7 +28,6 @@ from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
 from kwhatif.questions.decisions.described import Describe, Explain
-from kwhatif.questions.decisions.rows import room_for_pods, workload_row
 from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
@@ -48,6 +47,7 @@ from kwhatif.questions.manifests.applied import (
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPods, Planner
 from kwhatif.questions.pod_groups import is_about_groups
+from kwhatif.questions.rows import room_for_pods, workload_row
 from kwhatif.questions.session.completeness import without_modelled
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import JudgedWorkload, Outcome
@@ -60,9 +60,9 @@ from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
+from kwhatif.workloads.claims import missing_classes
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import with_names
-from kwhatif.workloads.inferred.classes import missing_classes
 
 
 def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:

@@ -19,15 +19,15 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
 from kwhatif.questions.decisions.described import Explained
-from kwhatif.questions.decisions.rows import decision_about
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.rows import decision_about
 from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
 from kwhatif.workloads.comparison import WorkloadUpdate
+from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
-from kwhatif.workloads.replicas import free_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for

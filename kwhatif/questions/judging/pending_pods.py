@@ -12,9 +12,9 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.decisions.described import Explained
-from kwhatif.questions.decisions.rows import owner_of
 from kwhatif.questions.judging.manifest_rollout import AskedPod, Planned
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.events import cluster_events

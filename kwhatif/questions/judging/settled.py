@@ -19,12 +19,12 @@ from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
 from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
-from kwhatif.questions.decisions.rows import decision_about, with_chosen
 from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
 from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.pod_groups import group_rows, is_about_groups
+from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, PreEnqueueRow, VictimRow

@@ -31,7 +31,7 @@ from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
 from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup, has_groups
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Job, Namespace, NamespaceMeta
-from kwhatif.questions.decisions.rows import owner_and_workload
+from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.asked import Subject, admission_not_asked, new_object
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision

@@ -41,7 +41,7 @@ from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, Repli
 from kwhatif.report.decision import Decision
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.owners import Inferred
+from kwhatif.workloads.inferred_owners import Inferred
 
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "ReplicaSet": ReplicaSet,

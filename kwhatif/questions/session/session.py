@@ -44,9 +44,8 @@ from kwhatif.scheduler.release import Release
 from kwhatif.state.change import Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.claims import missing_storage
-from kwhatif.workloads.inferred.classes import missing_classes
-from kwhatif.workloads.inferred.owners import inferred_owners
+from kwhatif.workloads.claims import missing_classes, missing_storage
+from kwhatif.workloads.inferred_owners import inferred_owners
 from kwhatif.workloads.injections import ShownInjections
 
 

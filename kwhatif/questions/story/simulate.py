@@ -15,10 +15,9 @@ from kwhatif.controllers.disruption import recounted
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
-from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Resolved, Settle, SourcedEdit, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
-from kwhatif.edits.selection import Lookup
+from kwhatif.edits.selection import Lookup, drain_options
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import BudgetRecounted

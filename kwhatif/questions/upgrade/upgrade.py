@@ -20,11 +20,11 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.decisions.decide import decision_of
 from kwhatif.questions.decisions.described import caveats_of
-from kwhatif.questions.decisions.rows import decision_about, decision_about_result
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Restarted, restarted_workloads
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
+from kwhatif.questions.rows import decision_about, decision_about_result
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import Ask, Blame, Fate
 from kwhatif.report import Report

@@ -12,9 +12,8 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest
-from kwhatif.sources.decoding.asked import ASKED, Asked
-from kwhatif.sources.decoding.kinds import KINDS, group_of
-from kwhatif.sources.text.origin import FieldPath, to_text
+from kwhatif.sources.decoding.kinds import ASKED, KINDS, Asked, group_of
+from kwhatif.sources.text.problems import FieldPath, to_text
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
 
 _TABLE = "workload_kinds.yaml"

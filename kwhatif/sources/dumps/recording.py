@@ -21,13 +21,12 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.text.documents import one_piece
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable, inflate
-from kwhatif.sources.text.listing import one_piece
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 SNAPSHOT, CHANGES = ".json.gz", ".changes"
 RFC3339 = "%Y-%m-%dT%H:%M:%SZ"

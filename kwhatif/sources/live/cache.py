@@ -19,9 +19,8 @@ from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, Kuberne
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, SchedulingEvents
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
-from kwhatif.sources.decoding.asked import Asked
-from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
-from kwhatif.sources.decoding.scheduling_events import EventLog
+from kwhatif.sources.decoding.bystanders import BYSTANDERS, EventLog, read_bystander
+from kwhatif.sources.decoding.kinds import Asked
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import without_understood
@@ -31,7 +30,7 @@ from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page
 from kwhatif.sources.live.read import forgive_events
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Origin, Place
 from kwhatif.state.change import Change, ChangedObject, Delete, Reference, Sort, Upsert
 from kwhatif.state.nodes import images_differ, moves
 from kwhatif.state.state import State

@@ -12,13 +12,13 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.workload import WORKLOADS
-from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.kinds import Asked
+from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.validation.stand_ins import stand_in
 from kwhatif.state.change import Change, ChangedObject, Reference, Sort, Upsert
 from kwhatif.state.nodes import moves
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.custom import has_any, is_custom_controlled, stand_in_for_missing
+from kwhatif.workloads.adopted import has_any, is_custom_controlled, stand_in_for_missing
 
 
 class _Noted(Cluster):

@@ -8,7 +8,7 @@ from queue import Empty, Full, Queue
 from threading import Event
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.kinds import ASKED, Asked
 from kwhatif.sources.live.lists import ListEnded, ListEvent
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.read import server_version

@@ -10,7 +10,7 @@ from threading import Event, Lock, Semaphore, Thread
 from typing import NamedTuple
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.kinds import Asked
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list

@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 import urllib3
 import urllib3.exceptions
 
-from kwhatif.sources.deadline import within
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.live.connection import Connection
 from kwhatif.sources.live.failures import TORN, explain, refusal, unreadable
+from kwhatif.sources.network import within
 
 T = TypeVar("T")
 

@@ -25,10 +25,8 @@ from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import asked_about
 from kwhatif.sources.saving.anonymize import Anonymizer, Kept
-from kwhatif.sources.saving.atomic import replacing
-from kwhatif.sources.saving.formats import format_of
-from kwhatif.sources.saving.redact import holds_images, marked, redact
-from kwhatif.sources.saving.walk import Walker
+from kwhatif.sources.saving.formats import format_of, replacing
+from kwhatif.sources.saving.redact import Walker, holds_images, marked, redact
 from kwhatif.sources.saving.words import is_api_group, release_of
 
 _DOMAIN = "kwhatif.dev"

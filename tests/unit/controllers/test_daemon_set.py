@@ -13,14 +13,14 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
-from kwhatif.workloads.controllers.daemon_set import (
+from kwhatif.workloads.daemon_set import (
     DaemonPodsOnNode,
     DesiredNodeCounts,
     NodeMoves,
     bounds_of,
+    node_of,
     rolling_update,
 )
-from kwhatif.workloads.daemon_set import node_of
 from tests.builders import node
 from tests.fake_world import World
 
