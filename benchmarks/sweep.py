@@ -16,12 +16,12 @@ from benchmarks.dump import Shape
 from benchmarks.process import KWHATIF
 from benchmarks.rows import Row, at_least, at_most
 from kwhatif.questions.maintenance.outage import outage
+from kwhatif.questions.scenarios import NodePlayer, Outages, SweepScenario
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
-from kwhatif.sweep.scenario import NodePlayer, Outages, SweepScenario
 
 TITLE = "Every node fails alone"
 NOTE = """Here seconds are those of the clock, with as many processes as there are cores. The pods belong to ReplicaSets

@@ -20,6 +20,7 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.questions.maintenance.drain import drain as play_drain
 from kwhatif.questions.maintenance.outage import outage as play_outage
+from kwhatif.questions.scenarios import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Outcome, Player, S, named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
@@ -27,7 +28,6 @@ from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
-from kwhatif.sweep.scenario import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 
 
 def drain(

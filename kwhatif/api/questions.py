@@ -250,9 +250,9 @@ def gate(
     from kwhatif.policy.aftermath import Audited
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import gate as judge_by_policy
+    from kwhatif.questions.scenarios import survival
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
-    from kwhatif.sweep.scenario import survival
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())

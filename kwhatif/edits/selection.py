@@ -124,7 +124,7 @@ class Lookup:
 
 
 def near_objects(resource: Resource, namespace: str, name: str, cluster: Cluster, word: str = "") -> list[str]:
-    """What may be meant by an object that is not there, the likeliest first, as `pod/shop/web-0`.
+    """Existing objects that the user may mean instead of an unknown one, the likeliest first: `pod/shop/web-0`.
 
     Objects with that name in other namespaces; else, of a pod, the workload of that name and its pods; else similar
     names. `word`: how the kind was written.
@@ -145,7 +145,7 @@ def near_objects(resource: Resource, namespace: str, name: str, cluster: Cluster
 
 
 def some(keys: Sequence[str]) -> str:
-    """The first of these names, and how many more there are."""
+    """The first few of these names, and the number of the others."""
     more = f" and {len(keys) - _MOST} more" if len(keys) > _MOST else ""
     return ", ".join(keys[:_MOST]) + more
 
@@ -230,7 +230,7 @@ def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:
     return did_you_mean(nearest(key, known))
 
 
-#: Flag -> option, but for what an edit says otherwise.
+#: Flag -> option; flags that an edit expresses in another way are left out.
 _FLAGS = {
     f"--{field.name.replace('_', '-')}": field
     for field in msgspec.structs.fields(DrainOptions)

@@ -43,7 +43,7 @@ _INSTANT = ("schedule", "preempt", "capacity", "queue", "advise")
 
 
 class Sight(NamedTuple):
-    """What one answer was made of: a change of anything else cannot change it.
+    """What one answer was read from: a change of anything else cannot change the answer.
 
     Only what is known not to be read is left out; a field that the model gets in future counts as read. A law changes
     fields of objects at random, and asks again (`tests/property/test_asking_again.py`).
@@ -60,7 +60,7 @@ class Sight(NamedTuple):
     reads_waiting_since: bool = True
 
     def differs(self, change: ChangedObject) -> bool:
-        """Whether something has changed that was read."""
+        """Whether anything that was read has changed."""
         before, after = change
         if isinstance(after if before is None else before, self.unread):
             return False
@@ -144,7 +144,7 @@ EVERYTHING: Sight = _Everything()
 
 
 def sight_of(report: Report) -> Sight:
-    """What the answer was made of, apart from custom plugins."""
+    """What the answer was read from, apart from custom plugins."""
     if report.autoscaler is not None:
         return EVERYTHING
     if report.command not in _INSTANT or report.story is not None:
@@ -171,7 +171,7 @@ def sight_of(report: Report) -> Sight:
 
 
 def _evicts(report: Report) -> bool:
-    """Whether pods may have been evicted in between: budgets then allow less for each that was ready."""
+    """Whether pods may have been evicted since then: each that was ready lowers what its budgets allow."""
     capacity, queue = report.capacity, report.queue
     if capacity is not None and (capacity.preempting or capacity.added_nodes or capacity.shapes):
         return True  # not all pods that were tried are shown
@@ -254,12 +254,12 @@ def _is_guarded(plugin: object) -> bool:
 
 
 def _is_lived_on(node: Node, cluster: Cluster) -> bool:
-    """Whether pods existed before the node."""
+    """Whether pods that were there before the node are on it."""
     return any(pod.spec.node_name == node.metadata.name for pod in cluster.all(Pod).values())
 
 
 def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration]]], cluster: Cluster) -> bool:
-    """Whether a quota counts the pod and a pending one: that may be refused now, or no longer."""
+    """Whether a quota counts this pod and also a pending one, which may therefore be refused now, or admitted."""
     place = pod.metadata.namespace
     if all(info.namespace != place for info, _ in waiting):
         return False

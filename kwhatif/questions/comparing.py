@@ -24,12 +24,12 @@ from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 
-#: What a cluster with these changes, by their places, answers: subject -> what it comes to.
+#: The answer of the first cluster with these changes, by their indexes: subject -> result.
 Ask = Callable[[frozenset[int]], Mapping[str, str]]
 
 
 class Cause(NamedTuple):
-    """Places of changes; `tried` is how many sets were asked about."""
+    """The changes that decide, by index; `tried` is how many sets were asked about."""
 
     because: tuple[int, ...] = ()
     proof: Proof = "none"
@@ -58,7 +58,7 @@ class Causes:
         self._tried = 0
 
     def of(self, subject: str, wanted: str | None) -> Cause:
-        """The smallest set of changes with which the subject comes to what is wanted; none, if all do not suffice."""
+        """The smallest set of changes that gives the subject this result; none if all changes together do not."""
         self._tried = 0
         everything = frozenset(range(len(self._units)))
 
@@ -82,7 +82,7 @@ class Causes:
         return [frozenset(group) for group in groups.values()]
 
     def _smaller(self, size: int, holds: Callable[[frozenset[int]], bool]) -> tuple[frozenset[int] | None, bool]:
-        """A set with fewer changes that does, too; and whether no smaller set than that one does."""
+        """A smaller set with the same result; and whether it is proven that no set is smaller still."""
         count = len(self._units)
         for fewer in range(size):
             if comb(count, fewer) > self._most - self._tried:
@@ -100,7 +100,7 @@ class Causes:
 
 
 def _minimal(units: Sequence[frozenset[int]], holds: Callable[[frozenset[int]], bool]) -> frozenset[int]:
-    """Of these units as few as are needed together (`ddmin`): it does not hold without any one of them."""
+    """A minimal set of units for which it still holds (`ddmin`): without any one of them it does not."""
     left = list(units)
     parts = 2
     while len(left) > 1:
@@ -130,7 +130,7 @@ _TIMES = ("_time", "_timestamp", "_generation", "generation", "uid", "time_added
 
 
 class Part(NamedTuple):
-    """A part of an object that is not the same; `before` or `after` is None where the object is not there."""
+    """A part of an object that differs; `before` or `after` is None in the cluster that does not have it."""
 
     kind: type
     key: str
@@ -255,7 +255,7 @@ def _place(part: Part) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _order(change: Change, places: Mapping[type, Mapping[str, int]]) -> tuple[int, int]:
-    """What goes, goes first; pods come last, and as the second cluster lists them."""
+    """Deletions come first; pods come last, in the order of the second cluster."""
     if isinstance(change, Delete):
         return 0, 0
     assert isinstance(change, Upsert), "nothing else is made of them"
@@ -263,7 +263,7 @@ def _order(change: Change, places: Mapping[type, Mapping[str, int]]) -> tuple[in
     return 1 + isinstance(change.obj, Pod), known.get(key_of(change.obj), 0)
 
 
-#: What a cluster answers: subject -> what it comes to.
+#: The answer of a cluster: subject -> result.
 Question = Callable[[Session], Mapping[str, str]]
 
 
@@ -281,10 +281,10 @@ def ask_compare(
     Args:
         before: the first cluster.
         after: the second one.
-        questions: by what they are called.
+        questions: by name.
         most: the largest number of sets of changes to ask about for each answer that differs; 0: look for no cause.
         configured: whether the two have different scheduler configurations.
-        progress: is called with how many answers are explained, of how many.
+        progress: called with the number of answers explained, and the total.
     """
     changes = single_changes(before, after, configured=configured)
     between = _Between(before, after, changes)

@@ -72,7 +72,7 @@ def adopt(cluster: Cluster, standing: Sequence[Standing]) -> None:
             cluster.add(with_template(each.object, template))
 
 
-#: A pod that no controller of Kubernetes' own made has no revision: it is of the only template that is known.
+#: A pod without a revision label belongs to the only template that is known.
 _ONLY = "0"
 
 
@@ -106,7 +106,7 @@ EntriesOf = Callable[[str, str], Sequence[WorkloadKind]]
 
 
 class _Place(NamedTuple):
-    """Which part of which custom resource: the kind it is played as, where, and its name."""
+    """A part of a custom resource: the kind that it is played as, the namespace, and the name."""
 
     like: str
     namespace: str
@@ -114,7 +114,7 @@ class _Place(NamedTuple):
 
 
 class _Owner(NamedTuple):
-    """A custom resource, the entry of its part, and the labels that tell the pods of this part."""
+    """A custom resource, the entry of its part, and the labels that only the pods of this part have."""
 
     entry: WorkloadKind
     reference: OwnerReference
@@ -143,7 +143,7 @@ class _Controlled:
         }
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Controlled | None:
-        """Itself, if they stay the same ones: many leave at once when they are adopted."""
+        """The same index if its objects stay the same; else it is built again, because many leave at once."""
         was, now = (each is not None and is_custom_controlled(each) for each in (before, after))
         return self if was == now and (not was or (before is not None and after is not None)) else None
 
@@ -201,7 +201,7 @@ def _owner(
 
 
 def _standing(place: _Place, owner: _Owner) -> Standing:
-    """With an object that has no more than a name: it is made up once its pods are its own."""
+    """With an object that has only a name: the rest is inferred once it owns its pods."""
     meta = ObjectMeta(namespace=place.namespace, name=place.name, uid=uid_of(*place))
     group = owner.reference.api_version.rpartition("/")[0]
     kind: type[Any] = LIKE[place.like]

@@ -85,12 +85,12 @@ def tolerable_among(daemon_set: DaemonSet, nodes: Iterable[tuple[str, Node]]) ->
 
 
 def selects_all(daemon_set: DaemonSet) -> bool:
-    """Whether its selector selects all pods, or none is given: its controller does not touch it then."""
+    """Whether it has no selector, or one that selects all pods: then its controller does nothing."""
     return daemon_set.spec.selector in (None, LabelSelector())
 
 
 def newest_label(pods: Iterable[Pod]) -> str:
-    """The revision of the pod that was made last; "" if none has one."""
+    """The revision of the newest pod; "" if no pod has one."""
     labelled = [pod for pod in pods if pod.metadata.labels.get(REVISION_LABEL)]
     newest = max(labelled, key=lambda pod: (_created_at(pod), pod.metadata.name), default=None)
     return "" if newest is None else newest.metadata.labels[REVISION_LABEL]
@@ -168,7 +168,7 @@ def _pinned(affinity: Affinity, node: str) -> Affinity:
 
 
 class DesiredNodeCounts(NamedTuple):
-    """How many nodes a DaemonSet wants a pod on, how many may be without, and how many may have two meanwhile."""
+    """On how many nodes a DaemonSet wants a pod, how many may lack it, and how many may have two, during a rollout."""
 
     wanted: int
     unavailable: int
@@ -176,7 +176,7 @@ class DesiredNodeCounts(NamedTuple):
 
 
 class NodeMoves(NamedTuple):
-    """Nodes that get a new pod, and nodes that lose their old one."""
+    """Nodes on which a new pod is created, and nodes whose old pod is deleted."""
 
     create: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
@@ -200,12 +200,12 @@ class DaemonPodsOnNode(NamedTuple):
     new_available: bool
     #: Whether a pod is made there.
     should_run: bool
-    #: There are more of one template: nothing is done there until there are not.
+    #: There are several pods of one template: nothing is done there until only one is left.
     is_crowded: bool
 
     @classmethod
     def of(cls, pods: Iterable[tuple[str, bool, bool]], *, should_run: bool) -> DaemonPodsOnNode:
-        """From key, whether it is of the new template, and whether it is available, of each pod."""
+        """Made of each pod's key, whether it has the new template, and whether it is available."""
         found: dict[bool, tuple[str, bool]] = {}
         is_crowded = False
         for key, is_new, available in pods:

@@ -62,7 +62,7 @@ def replica_set_for(deployment: Deployment, cluster: Cluster) -> tuple[OwnerRefe
 
 
 def _present_replica_set(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str] | None:
-    """One in the cluster; where the input has none, the one that most pods name, if the template is still the same."""
+    """One of the cluster; else the one that most pods name as their owner, if the template is still the same."""
     template = deployment.spec.template
     for candidate in owned_by("Deployment", deployment.metadata, ReplicaSet, cluster):
         if same_template(candidate.spec.template, template):
@@ -134,7 +134,7 @@ def taken_names(pod: Pod, cluster: Cluster, skip: int = 0) -> int:
 
 
 def names_for(pod: Pod, cluster: Cluster, used: Container[str] = (), skip: int = 0) -> Iterator[str]:
-    """One name after the other for pods like this one, none of them in use; without the first `skip` of all names."""
+    """Unused names for pods like this one, in order, without the first `skip` of all names."""
     meta, present = pod.metadata, cluster.all(Pod)
     owner = controller_of(meta)
     names = all_names(meta.generate_name, owner.uid if owner else "", skip)
@@ -146,7 +146,7 @@ RECREATE = "Recreate"
 
 
 class Bounds(NamedTuple):
-    """How many pods a Deployment wants, and how many more, and fewer, there may be meanwhile."""
+    """How many pods a Deployment wants, and how many more and fewer there may be during a rollout."""
 
     wanted: int
     surge: int
@@ -187,7 +187,7 @@ class Sized(msgspec.Struct):
     most: int | None = None
 
     def resize(self, size: int) -> None:
-        """What is not available goes first."""
+        """Pods that are not available are removed first."""
         self.size, self.available = size, min(self.available, size)
 
 
@@ -211,7 +211,7 @@ def is_scaling_event(sets: Iterable[Sized], wanted: int) -> bool:
 
 
 def scale(sets: Sequence[Sized], new: Sized | None, bounds: Bounds, *, actual: int = 0) -> Sequence[Sized]:
-    """Deal a changed number of pods out among the ReplicaSets that have some (`scale` in `sync.go`).
+    """Distribute a changed number of pods among the ReplicaSets that have some (`scale` in `sync.go`).
 
     Args:
         sets: all ReplicaSets, the oldest first.

@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Pod | Workload)
 
 
 def expand(workload: Pod | Workload, cluster: Cluster) -> Expansion:
-    """The pods that would be made of the workload, not yet admitted, were it created now."""
+    """The pods that its controller would create if the workload were created now, before their admission."""
     if isinstance(workload, Pod):  # it has no name before it is created
         name = named(workload, cluster).metadata.name
         return Expansion((ReplicaGroup(workload, (name,)),))
@@ -94,7 +94,7 @@ def named(workload: S, cluster: Cluster, used: Container[str] = ()) -> S:
 
 
 def replicas_of(workload: Scalable) -> int:
-    """How many pods there should be; one, unless something is said."""
+    """The desired number of pods: `spec.replicas`, else one."""
     replicas = workload.spec.replicas
     return 1 if replicas is None else max(0, replicas)
 
@@ -144,7 +144,7 @@ def copies(pod: Pod, cluster: Cluster) -> Iterator[ReplicaGroup]:
 
 
 def _copy(pod: Pod) -> Pod:
-    """The pod as a user would create it once more, with another name."""
+    """A copy of the pod as a user would create it, with another name."""
     meta = pod.metadata
     meta = replace(
         meta,
@@ -159,7 +159,7 @@ def _copy(pod: Pod) -> Pod:
 
 
 def _numbered(stateful_set: StatefulSet, cluster: Cluster) -> Iterator[ReplicaGroup]:
-    """The pods with the numbers that are free, the lowest first."""
+    """Pods with unused ordinals, the lowest first."""
     present, namespace = cluster.all(Pod), stateful_set.metadata.namespace
     for number in count(ordinals_of(stateful_set, 0).start):
         if f"{namespace}/{stateful_set.metadata.name}-{number}" not in present:

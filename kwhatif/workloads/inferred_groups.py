@@ -104,16 +104,16 @@ class OwnedPods(msgspec.Struct, frozen=True):
     namespace: str
     owner: OwnerReference
     pods: Sequence[Pod]
-    #: Those that are neither terminating nor finished: the number of replicas.
+    #: Pods that are neither terminating nor finished: their number is that of the replicas.
     active: Sequence[Pod]
-    #: Of its newest template, as far as that shows.
+    #: A pod of its newest template, as far as is known.
     newest: Pod
     #: The labels of pods of the namespace without an owner.
     orphans: Sequence[Mapping[str, str]]
 
     @property
     def created(self) -> str | None:
-        """When the first of them was made, and so at the latest the owner; None: they do not say."""
+        """When the first of them was created, which is the latest time for the owner; None: not known."""
         return min(filter(None, (pod.metadata.creation_timestamp for pod in self.pods)), default=None)
 
     @property
@@ -131,7 +131,7 @@ class OwnedPods(msgspec.Struct, frozen=True):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is being replaced: of two templates that are there then, both are meant to stay."""
+        """Whether no pod is being replaced: then pods of two templates are both meant to stay."""
         return all(map(is_available, self.active)) and not any(pod.metadata.deletion_timestamp for pod in self.pods)
 
     def of_revision(self, pod: Pod) -> list[Pod]:
@@ -141,7 +141,7 @@ class OwnedPods(msgspec.Struct, frozen=True):
 
     @property
     def revisions(self) -> Mapping[str, int]:
-        """By the label of a revision, how many active pods are of it; "" for those without one."""
+        """Revision label -> its number of active pods; "" for pods without the label."""
         found: dict[str, int] = {}
         for pod in self.active:
             label = pod.metadata.labels.get(REVISION_LABEL, "")
@@ -185,7 +185,7 @@ _OLD: Mapping[str, str] = {"": "", "apps": "extensions", "batch": "batch"}
 
 
 def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]], orphans: Sequence[Mapping[str, str]]) -> OwnedPods:
-    """The last of several successive owners with one name: the pods of the others are orphans.
+    """The last of several owners that had the same name one after the other: pods of the others are orphans.
 
     Pods without the UID of an owner, such as hand-written ones, belong to any.
     """
@@ -201,6 +201,6 @@ def _of_last(namespace: str, by_uid: Mapping[str, Sequence[Pod]], orphans: Seque
 
 
 def _age(pods: Sequence[Pod]) -> tuple[str, int]:
-    """Sorts owners of one name: the last one has the newest active pod, else the most pods."""
+    """Sort key for owners of one name: the last one has the newest active pod, else the most pods."""
     running = active(pods)
     return max((pod.metadata.creation_timestamp or "" for pod in running), default=""), len(running)

@@ -50,7 +50,7 @@ def missing_stateful_sets(cluster: Cluster) -> Iterator[StatefulSet]:
 
 
 def _made_of_stateful_sets(pods: OwnedPods, cluster: Cluster) -> StatefulSet:
-    """Its pods have the numbers from the lowest to the highest: one that is missing between is about to be made."""
+    """Its pods have the ordinals from the lowest to the highest: a missing one in between is about to be created."""
     pod = pods.newest
     template = template_from(pod, pods.of_revision(pod))
     claimed = [volume for volume in pod.spec.volumes if _is_claimed(volume, pod)]
@@ -94,7 +94,7 @@ def _is_claimed(volume: Volume, pod: Pod) -> bool:
 
 
 def _claim_template(volume: Volume, newest: Pod, pods: Sequence[Pod], cluster: Cluster) -> ClaimTemplate:
-    """As the first of the claims that is in the input, without its volume."""
+    """Made of the first of its claims that the input has, without the volume."""
     claimed = volume.persistent_volume_claim
     pattern = "" if claimed is None else claimed.claim_name.replace(newest.metadata.name, "{pod}")
     notes = {} if pattern == f"{volume.name}-{{pod}}" else {CLAIM_NAME: pattern}
@@ -115,7 +115,7 @@ def missing_daemon_sets(cluster: Cluster) -> Iterator[DaemonSet]:
 
 
 def _made_of_daemon_sets(pods: OwnedPods, cluster: Cluster) -> DaemonSet:
-    """It wants a pod where it has one, be that terminating or at its end: its controller makes another there.
+    """It wants a pod on each node where it has one, even a terminating or finished one: that is replaced.
 
     What the template's affinity demands of nodes is not known: the controller puts the name of the node in its place.
     """
@@ -128,7 +128,7 @@ def _made_of_daemon_sets(pods: OwnedPods, cluster: Cluster) -> DaemonSet:
         metadata=ObjectMeta(
             namespace=pods.namespace, name=pods.owner.name, uid=pods.owner.uid, creation_timestamp=pods.created
         ),
-        # One without a selector is not touched by its controller.
+        # Without a selector the controller would do nothing.
         spec=DaemonSetSpec(
             selector=pods.selector or LabelSelector(match_labels=template.metadata.labels),
             template=template,
@@ -145,7 +145,7 @@ def _stays(pods: OwnedPods) -> bool:
 
 
 def _only_on(daemon_set: DaemonSet, template: PodTemplateSpec, wanted: Collection[str], cluster: Cluster) -> DaemonSet:
-    """It with an affinity that keeps its pods from nodes that could take one, and have none."""
+    """The DaemonSet with an affinity that excludes eligible nodes without one of its pods."""
     eligible = eligible_nodes(daemon_set, cluster)
     without = [name for name in eligible if name not in wanted]
     if not without:
@@ -165,7 +165,7 @@ def _with_terms(spec: PodSpec, terms: tuple[NodeSelectorTerm, ...]) -> Affinity:
 
 
 def _by_label(inside: Mapping[str, Node], outside: Mapping[str, Node]) -> tuple[NodeSelectorTerm, ...]:
-    """One label that divides the nodes as the pods do: then new nodes get one, too, as their labels say.
+    """A term with one label that separates the nodes as the pods do; so the labels of new nodes decide, too.
 
     Of several the one with the fewest values is taken; none that has a value for nearly every node.
     """
@@ -191,7 +191,7 @@ def _sorted(values: Collection[str | None]) -> tuple[str, ...]:
 
 
 def _by_name(inside: Mapping[str, Node], outside: Mapping[str, Node]) -> tuple[NodeSelectorTerm, ...]:
-    """The nodes themselves, or all but the others, whichever are fewer; of these new nodes are, and get one."""
+    """Terms with the names of these nodes, or without those of the others, whichever are fewer."""
     if len(outside) <= len(inside):
         fields = (Requirement(key=NAME_FIELD, operator="NotIn", values=(name,)) for name in sorted(outside))
         return (NodeSelectorTerm(match_fields=tuple(fields)),)
@@ -211,7 +211,7 @@ def missing_jobs(cluster: Cluster) -> Iterator[Job]:
 
 
 def _made(pods: OwnedPods) -> Job:
-    """As many pods at once as there are, and as many that are to succeed as have, or may yet."""
+    """`parallelism` is the number of active pods, `completions` that of pods that have succeeded or still can."""
     pod = pods.newest
     template = template_from(pod, pods.pods)
     done = [each for each in pods.pods if each.status.phase == "Succeeded"]
@@ -248,7 +248,7 @@ def _selector(pods: OwnedPods) -> LabelSelector | None:
 
 
 def _is_counted(pod: Pod) -> bool:
-    """Whether the controller has counted its end: then it lifts its finalizer."""
+    """Whether the controller has counted the finished pod: then it has removed its finalizer."""
     return JOB_TRACKING not in pod.metadata.finalizers
 
 
@@ -271,7 +271,7 @@ _OF_PODS: Mapping[type, Callable[[Cluster], Iterable[KubernetesObject]]] = {
 class Inferred(NamedTuple):
     """What was made up."""
 
-    #: Between pods and Deployments that are in the input.
+    #: ReplicaSets between pods and Deployments of the input.
     sets: Sequence[ReplicaSet]
     #: All else, by kind.
     owners: Mapping[type, Sequence[KubernetesObject]]

@@ -49,13 +49,13 @@ def _is_one(owner: OwnerReference) -> bool:
 
 
 def _age(each: ReplicaSet) -> tuple[int, str, str]:
-    """Sorts ReplicaSets, the newest template last."""
+    """Sort key for ReplicaSets: the newest template is last."""
     meta = each.metadata
     return natural_number(meta.annotations.revision) or 0, meta.creation_timestamp or "", meta.name
 
 
 def _made(namespace: str, owner: OwnerReference, sets: Sequence[ReplicaSet], cluster: Cluster) -> Deployment:
-    """As many replicas as the newest set notes, else as all ask for; its template, too.
+    """The replicas that the newest set's annotation says, else the sum over all sets; and its template.
 
     Where pods of two templates are there and nothing is being replaced, both are meant to stay: it is paused. Else it
     goes on rolling out, with no more pods than there are.
@@ -153,12 +153,12 @@ class _Found(NamedTuple):
     """What the pods of one ReplicaSet show."""
 
     pods: OwnedPods
-    #: The hash of its template, by its name and the labels of its pods; "" where these do not agree.
+    #: The hash of its template, as its name and the labels of its pods agree; "" where they do not.
     hash: str
 
     @property
     def deployment(self) -> str:
-        """The name of its Deployment; "" where nothing shows one."""
+        """The name of its Deployment; "" where it is not known."""
         return self.pods.owner.name.removesuffix(f"-{self.hash}") if self.hash else ""
 
 

@@ -21,7 +21,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
 from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
-from kwhatif.questions.audit.standing import Budgets, Pending, Returns, Upgrade, Usage
+from kwhatif.questions.audit.standing import BudgetProbe, Pending, Returns, Upgrade, Usage
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
@@ -254,7 +254,7 @@ def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Itera
 #: In the order in which they are asked: cheap and certain ones first.
 _ALL: tuple[Probe, ...] = (
     Pending(),
-    Budgets(),
+    BudgetProbe(),
     Outage(),
     Zone(),  # the slowest ones do not come last, when all other processes are idle
     Drain(),

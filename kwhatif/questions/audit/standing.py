@@ -254,7 +254,7 @@ class Usage:
 _MOST = 12
 
 
-class Budgets(PlayedProbe):
+class BudgetProbe(PlayedProbe):
     """Each budget: does it stop anything when all of its pods are evicted at once?"""
 
     name: ProbeName = "budgets"

@@ -197,7 +197,7 @@ def _cordon(api_server: ApiServer, nodes: Sequence[str]) -> None:
 
 
 class _DrainedNext(NamedTuple):
-    """The result of draining a node next: the harm, and the simulation afterwards."""
+    """The result if a node is drained next: the harm, and the simulation afterwards."""
 
     harm: tuple[float, ...]
     after: Engine

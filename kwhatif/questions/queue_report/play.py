@@ -56,12 +56,12 @@ class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):
     explain: bool = False
 
     def asks_for(self, info: PodInfo) -> bool:
-        """Whether the answer is to have the pod."""
+        """Whether the answer is to include the pod."""
         return (not self.pods or info.key in self.pods) and self.choice.matches(info.pod)
 
 
 class TriedPod(NamedTuple):
-    """A pending pod, and what came of trying it."""
+    """A pending pod, and the result of its attempt."""
 
     info: PodInfo
     decision: Decision
@@ -71,7 +71,7 @@ class TriedPod(NamedTuple):
 
 
 class PendingAttempts:
-    """Tries pods in order, each on what those before it have left."""
+    """Tries pods in order, each in the cluster as those before it leave it."""
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self._engine = InstantEngine(session.state.fork(), session.profiles)
@@ -95,7 +95,7 @@ class PendingAttempts:
 
     @property
     def groups(self) -> PodGroupsRow | None:
-        """What becomes of the groups of the pods that are asked for; None: of none."""
+        """The results of the groups of the pods that are asked for; None: no pod is in a group."""
         if self._groups is None:
             return None
         asked = [each for each in self.found if self._question.asks_for(each.info)]
@@ -155,12 +155,12 @@ class PendingPod(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct):
-    """What became of one pod."""
+    """The result of one pod."""
 
     result: ScheduleResult
     #: Why, for the first of its kind.
     decision: Decision
-    #: How many were tried before it, and it itself.
+    #: Its number in the order of attempts, from 1.
     number: int
     #: Keys of the pods that it has evicted, or its group.
     victims: tuple[str, ...]
@@ -200,7 +200,7 @@ class Replay:
         #: The pods that edits made.
         self.new: dict[str, None] = {}
         self.woken: set[str] = set()
-        #: What became of those that were tried, at last.
+        #: The last attempt of each pod.
         self.turns: dict[str, Turn] = {}
         self._placed: list[ScheduleResult] = []
         #: The pods that groups have evicted.
@@ -253,7 +253,7 @@ class Replay:
         self._count_woken()
 
     def _count_woken(self) -> None:
-        """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
+        """The pods that a hint has requeued since the last count; a hint moves a pod at once, or not at all."""
         ready, backing_off = self._queue.active.queue, self._queue.backoff
         pods = self.state.pods
         for key in self._just_hinted:
@@ -269,7 +269,7 @@ class Replay:
         return self._described.caveats
 
     def run(self) -> None:
-        """Try the ready pods until there are none. It ends: placed pods stay, and evicted ones are not replaced."""
+        """Try the ready pods until there are none. It ends, as placed pods stay and evicted ones are not replaced."""
         while (info := self._queue.pop_entity()) is not None:
             self._reserved.clear()
             if isinstance(info, QueuedPodGroupInfo):
@@ -291,7 +291,7 @@ class Replay:
             self._place(info, result)
 
     def _try_group(self, info: QueuedPodGroupInfo) -> None:
-        """All that wait of a group: those that get no node come back into it."""
+        """All pending pods of a group: those without a node go back to the queue."""
         queue, members = self._queue, info.in_order
         assert isinstance(queue, GroupSchedulingQueue), "it made it"
         turn = self.groups.take(info.group_key, [each.pod_info for each in members])
@@ -342,7 +342,7 @@ class Replay:
         return tuple(self._hinted.get(key, ())) if key in self.woken else ()
 
     def at_last(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
-        """What would become of a pod that stays unschedulable, if it were tried at the end; a group is gated then."""
+        """The attempt of a pod that stays unschedulable, if it were made at the end; pods of a group are then gated."""
         gated = self.groups.gated(info) if self._is_member(info) else None
         if gated is not None:
             return ScheduleResult(info, "Gated"), gated
@@ -353,7 +353,7 @@ class Replay:
         return bool(group_of(info.pod)) and has_groups(self.state.cluster)
 
     def behind(self, info: PodInfo) -> tuple[str, ...]:
-        """The pods before it in the queue that take the room which it would have after the edits; to be asked last."""
+        """The pods before it in the queue that take the room that it would have after the edits; to be asked last."""
         turn = self.turns.get(info.key)
         before = [each for each in self._placed if turn is None or self.turns[each.pod.key].number < turn.number]
         nodes = self._nodes_without_others(info) if before else frozenset()
@@ -386,7 +386,7 @@ class Replay:
 
 
 def _differences(before: Cluster, after: Cluster) -> Iterator[tuple[KubernetesObject | None, KubernetesObject | None]]:
-    """The objects that differ: nodes first, pods last, otherwise by kind and key; really kinds have no order."""
+    """The objects that differ: nodes first, pods last, otherwise by kind and key."""
     kinds = before.counts().keys() | after.counts().keys()
     for kind in sorted(kinds, key=lambda kind: (kind is not Node, kind is Pod, kind.__name__)):
         was: Mapping[str, Any] = before.all(kind)

@@ -39,7 +39,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class AfterEdits(NamedTuple):
-    """What becomes of the pods that were asked for, by key, and of those that the edits make."""
+    """The results of the pods that were asked for, by key, and of those that the edits create."""
 
     rows: Mapping[str, AfterEditsRow]
     new: list[QueuedPodRow]
@@ -56,7 +56,7 @@ def after_edits(
     Args:
         session: the cluster after edits, which has the one before them.
         question: which pods are asked for.
-        tried: all pods that were pending before, in the order of the queue, and what came of trying them.
+        tried: all pods that were pending before, in the order of the queue, with their attempts.
         states: their states, as the dump shows them.
     """
     return _Answering(session, question, tried, states).answer()
@@ -137,7 +137,7 @@ class _Answering:
         return self._made("Gated" if result.outcome == "Gated" else "Asleep", info, result, decision)
 
     def _at_end(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
-        """What becomes of it at the end; replicas share the reasons."""
+        """Its result at the end; replicas share the reasons."""
         template = QueuedPodInfo(info, 0).template
         known = self._at_last.get(template)
         if known is None:
@@ -244,7 +244,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
 
 
 def _turn(row: QueuedPodRow) -> tuple[bool, int, bool, int]:
-    """Those that are tried first, in their order; then the others as they stand in the queue."""
+    """The pods that are tried first, in their order; then the others in the order of the queue."""
     turn = row.after.turn if row.after else None
     return turn is None, turn or 0, row.position is None, row.position or 0
 
@@ -252,7 +252,7 @@ def _turn(row: QueuedPodRow) -> tuple[bool, int, bool, int]:
 def _rows(
     shown: Sequence[TriedPod], all_tried: Sequence[TriedPod], states: Mapping[str, QueueState]
 ) -> list[QueuedPodRow]:
-    """Those that the scheduler does not take come last."""
+    """Pods that the scheduler does not try come last."""
     taken = [each.info.key for each in all_tried if states[each.info.key] not in ("Gated", "OtherScheduler")]
     positions = {key: place for place, key in enumerate(taken, 1)}
     rows = [_row(each, states[each.info.key], positions.get(each.info.key)) for each in shown]
@@ -308,7 +308,7 @@ def _with_events(row: QueuedPodRow, seen: SchedulingEvents | None, backoff: Back
 
 
 def _assumed(rows: Sequence[QueuedPodRow], events: Mapping[str, SchedulingEvents]) -> Iterator[Caveat]:
-    """What is taken for granted about the queue."""
+    """What is assumed about the queue."""
     yield QueueNotSeen(events=any(row.attempts for row in rows))
     scheduled = tuple(row.pod for row in rows if row.pod in events and events[row.pod].scheduled)
     if scheduled:

@@ -54,7 +54,7 @@ class LostPod(msgspec.Struct, frozen=True):
 
 
 class NodeOutcome(msgspec.Struct, frozen=True):
-    """The pods of the subject that an event costs."""
+    """The pods of the subject that go in an event."""
 
     name: str
     lost: tuple[LostPod, ...] = ()
@@ -97,7 +97,7 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
 
 
 def events(state: State, subject: Collection[str], kinds: Sequence[Literal["outage", "drain"]]) -> list[NodeEvent]:
-    """The events that may cost a pod: its own node, and nodes with pods that may evict it when they move."""
+    """The events in which a pod may go: of its own node, and of nodes with pods that may evict it when they move."""
     own = {state.pods[key].pod.spec.node_name for key in subject}
     lowest = min((state.pods[key].priority for key in subject), default=0)
     found = (node for node in state.nodes if node.name in own or any(_may_move(pod, lowest) for pod in node.pods))
@@ -106,7 +106,7 @@ def events(state: State, subject: Collection[str], kinds: Sequence[Literal["outa
 
 
 def _may_move(info: PodInfo, lowest: int) -> bool:
-    """Whether the pod comes back elsewhere, and evicts pods of that priority there."""
+    """Whether the pod is recreated elsewhere, and may evict pods of that priority there."""
     owner = controller_of(info.pod.metadata)
     is_of_node = owner is None or owner.kind in ("DaemonSet", "Node") or is_static(info.pod)
     return info.priority > lowest and info.pod.spec.preemption_policy != "Never" and not is_of_node

@@ -40,7 +40,7 @@ from kwhatif.sources.decoding.workload_kinds import KnownKinds
 _FAILED = "FailedScheduling"
 _SCHEDULED = "Scheduled"
 _PREEMPTED = "Preempted"
-#: How the message of a pod begins that fits nowhere (`FitError`).
+#: How the message about a pod that fits on no node begins (`FitError`).
 _FIT_ERROR = re.compile(r"\d+/\d+ nodes are available")
 #: Written instead of an attempt (`skipPodSchedule` in `schedule_one.go`).
 _SKIPPED = "skip schedule deleting pod"
@@ -110,7 +110,7 @@ class _WholeEvent(ApiEvent):
 
 
 class _Bound(Model):
-    """Of the events that every pod has, only whose they are."""
+    """Of frequent events, only the pod that they are about."""
 
     metadata: _Meta = _Meta()
     involved_object: _Reference | None = None
@@ -154,14 +154,14 @@ class _Binding(NamedTuple):
 
 
 class EventLog:
-    """What schedulers wrote about pods; about which of them matters is known once all objects are."""
+    """What schedulers wrote about pods; which pods matter is known once all objects are read."""
 
     def __init__(self) -> None:
         #: By the event's own key: dumps may hold it in both versions, and while a cluster is watched it changes.
         self._events: dict[str, _Failure | _Eviction | _Binding] = {}
         #: The same of each pod, by the pod's key.
         self._of_pod: dict[str, dict[str, _Failure | _Eviction]] = {}
-        #: How many events say so of each UID.
+        #: UID -> the number of such events.
         self._scheduled: Counter[str] = Counter()
 
     def see(self, reason: str | None, json: Any) -> None:
@@ -253,7 +253,7 @@ def _read(reason: str, event: _WholeEvent | _Bound) -> _Failure | _Eviction | _B
 
 
 def _is_of(who: _Who, pod: Pod) -> bool:
-    """Whether that pod is meant, and not an earlier one of its name; and whether its own scheduler says so."""
+    """Whether the event is about this very pod, not an earlier one of its name, and from its own scheduler."""
     uids = {who.uid, pod.metadata.uid} - {""}
     return len(uids) < 2 and who.reporter in ("", scheduler_of(pod))
 
@@ -309,7 +309,7 @@ _DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
     ("", "Event"): msgspec.json.Decoder(ApiEvent),
     ("events.k8s.io", "Event"): msgspec.json.Decoder(ApiEvent),
 }
-#: Without them an autoscaler would be said to do something else.
+#: Without them the answer about an autoscaler would be wrong.
 _MISSED = ("NodePool", "NodeClaim", "HorizontalPodAutoscaler", "VerticalPodAutoscaler")
 _SECONDS = len("2026-01-31T12:00:00")
 
@@ -325,7 +325,7 @@ class Bystanders:
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
         self.events = EventLog()
-        #: Objects of which an answer would say more, and that cannot be understood: what, which field, and why.
+        #: Objects that would matter for an answer and cannot be understood: which, which field, and why.
         self.unreadable: list[UnreadableObject] = []
 
     def see(self, api_version: str, kind: str, json: Any) -> None:

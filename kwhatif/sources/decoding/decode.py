@@ -89,7 +89,7 @@ def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
 
 
 def _versioned(objects: Sequence[Any], api_version: str) -> Sequence[Any]:
-    """The objects; those that do not say which version they are of are of this one."""
+    """The objects; those without an `apiVersion` have this one."""
     for obj in objects:
         force_setattr(obj, "api_version", obj.api_version or api_version)
     return objects
@@ -124,7 +124,7 @@ class ObjectDecoder:
         self.outdated: Counter[str] = Counter()
         #: Kinds of which a list was read, though it may have been empty.
         self.listed: set[str] = set()
-        #: What some of those that are skipped say.
+        #: What is read of some objects that are skipped.
         self.bystanders = Bystanders(kinds)
 
     def document(self, document: Document, known: tuple[str, str] | None = None) -> Iterator[DecodedBatch]:
@@ -265,7 +265,7 @@ class Registry:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was read; a list without objects is not nothing."""
+        """Whether nothing was read; an empty list counts as something."""
         return not self._batches
 
     def add(self, batch: DecodedBatch) -> None:
@@ -299,7 +299,7 @@ class Registry:
         )
 
 
-#: Below this the plain way is fast enough, and it knows lines.
+#: Below this size the plain way is fast enough, and its errors have lines.
 _LARGE = 1 << 20
 
 

@@ -123,7 +123,7 @@ _BETA = {
 }
 
 
-#: Kinds that differ from their group in that.
+#: Kinds that are exceptions to their group.
 _BETA_OF: Mapping[type[Model], tuple[str, ...]] = {
     CronJob: ("v1beta1",),
     DeviceTaintRule: ("v1alpha3", "v1beta2"),
@@ -155,7 +155,6 @@ AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))
 #: The largest lists come first.
 RESOURCES: tuple[Resource, ...] = tuple(sorted(KNOWN.values(), key=lambda resource: resource.type not in (Node, Pod)))
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
-BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
 
 #: Without these there is no answer at all.
 ESSENTIAL = frozenset({"Node", "Pod"})
@@ -183,7 +182,7 @@ class Asked(NamedTuple):
     is_everywhere: bool = True
     #: Of which `reason` Events are asked for.
     reason: str = ""
-    #: With more of them, the rest is left out; 0: as far as any list may go.
+    #: The most pages that are read, the rest is left out; 0: no limit of its own.
     max_pages: int = 0
     #: Whether its objects are custom resources of which pods are made; another group may have that kind, too.
     is_custom: bool = False

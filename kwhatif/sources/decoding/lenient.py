@@ -23,7 +23,7 @@ from kwhatif.sources.text.problems import FieldPath, ObjectProblems, Problems, h
 AddProblemWithHint = Callable[[str, FieldPath, str], None]
 Reader = Callable[[Any, FieldPath, AddProblemWithHint], Any]
 
-#: How messages begin about a number that is as good as any other of its type: all else can still be checked.
+#: How messages about numbers out of range begin: the rest of the object can still be checked.
 OUT_OF_RANGE = "is out of range"
 _ZEROS: dict[type, Any] = {
     inspect.StrType: "",
@@ -196,7 +196,7 @@ class Head(msgspec.Struct, rename="camel"):
 _HEAD = msgspec.json.Decoder(Head)
 
 
-#: So deep may a document be that is taken as data; what looks at it calls itself for each level. As in YAML.
+#: The deepest nesting of a document that is taken as data, as in YAML: its readers are recursive.
 _MAX_DEPTH = 400
 
 

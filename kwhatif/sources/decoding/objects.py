@@ -89,7 +89,7 @@ def _said(pods: Sequence[Pod]) -> tuple[list[ResourceList], list[str | None]]:
         times.append(pod.metadata.creation_timestamp)
         times.append(last)
         for condition in status.conditions:
-            if condition.last_transition_time != last:  # mostly they change in the same second
+            if condition.last_transition_time != last:  # most of them are of the same second
                 last = condition.last_transition_time
                 times.append(last)
         for container in spec.containers + spec.init_containers:

@@ -41,7 +41,7 @@ VERSION = "1.36"
 _SCHEMAS = Path(__file__).parents[2] / "schema"
 #: Says to zlib that there is a header of gzip before the data.
 _GZIP_WINDOW = 31
-#: Groups this near to one of the API server's are misspelled, if that one has the kind.
+#: A group that is this similar to one of the API server's is a misspelling, if that one has the kind.
 _FEW_LETTERS = 2
 #: Groups of Kubernetes' own custom kinds: `scheduling.x-k8s.io` is not a misspelled `scheduling.k8s.io`.
 _EXPERIMENTAL = ".x-k8s.io"
@@ -108,7 +108,7 @@ def api_fields(version: str = VERSION) -> ApiFields:
 
 
 def _few_letters_apart(one: str, other: str) -> bool:
-    """Whether so few letters must be added, left out or replaced to make one word of the other (Levenshtein)."""
+    """Whether at most this many letters differ: added, left out or replaced (Levenshtein distance)."""
     if abs(len(one) - len(other)) > _FEW_LETTERS:
         return False
     row = list(range(len(other) + 1))
@@ -251,7 +251,7 @@ class _Repeating(dict[str, Any]):
 
 
 def repeated_fields(document: Document) -> Iterator[FieldPath]:
-    """The paths of all keys of a document that their object has already, also in custom kinds."""
+    """The paths of all repeated keys of a document, also in custom kinds."""
     if document.repeated:
         yield from document.repeated
         return

@@ -25,7 +25,7 @@ from kwhatif.workloads.applied_template import template_of
 
 _NOTHING = msgspec.Raw(b"null")
 _AUTOSCALER = "cluster-autoscaler"
-#: Its name, and not that of an annotation of its.
+#: Its name, and not the name of one of its annotations.
 _AUTOSCALER_SIGN = re.compile(rb"cluster-autoscaler(?!\.kubernetes\.io)")
 #: Karpenter's image, as its providers call it.
 _KARPENTER = re.compile(rb"karpenter(?:/[a-z-]*controller|-controller)\b")
@@ -238,7 +238,7 @@ def may_be_applied(kinds: Collection[type], json: Buffer) -> bool:
 
 
 def _keep(obj: Any, read: _Workload | _Noted) -> None:
-    """Keep them, except for what controllers make, which is not applied."""
+    """Keep what was applied, except for objects that controllers create: these are not applied."""
     if isinstance(obj, Node) or (isinstance(obj, Job | Pod) and controller_of(obj.metadata)):
         return
     steps = _NESTED if isinstance(obj, CronJob) else _TEMPLATE
@@ -296,7 +296,7 @@ def keep_profiles(meta: PodMeta, json: str) -> None:
 
 
 def forget_templates(objects: Sequence[Any]) -> None:
-    """Nothing is known of fields that the model does not have."""
+    """Forget what was kept: nothing is known of fields that the model does not have."""
     for obj in objects:
         template = template_of(obj) if isinstance(obj, WORKLOADS) else None
         if template is not None and template.text is not None:

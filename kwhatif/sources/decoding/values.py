@@ -1,6 +1,6 @@
 """Checks of single values and selectors (`ValidateLabelSelector`, `pkg/apis/core/validation`).
 
-What was found to be good is remembered: a cluster repeats itself a million times.
+Values that were found valid are remembered: a cluster repeats the same ones a million times.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DATE_LENGTH, _HOUR_LENGTH = len("2026-01-31"), len("2026-01-31T12")
 _HOUR = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])", re.ASCII)
 _A_CLOCK = r":[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 _CLOCKS = re.compile(rf"{_A_CLOCK}(?:\n{_A_CLOCK})*", re.ASCII)
-#: A clock as the API server writes it, every digit a zero.
+#: A time of day as the API server writes it, with each digit replaced by 0.
 _PLAIN = ":00:00Z\n"
 _TO_ZERO = str.maketrans("123456789", "0" * 9)
 _PERCENT = re.compile(r"[0-9]+%")
@@ -66,7 +66,7 @@ def time(text: str, path: FieldPath, add: AddProblem) -> None:
 
 
 def are_times(texts: Sequence[str]) -> bool:
-    """Whether all of them are; few clocks are the same, so all are looked at in one go."""
+    """Whether all of them are valid; times rarely repeat, so all are checked together."""
     if not texts:
         return True
     hours = {text[:_HOUR_LENGTH] for text in texts}

@@ -47,7 +47,7 @@ class KnownKinds:
         return [entry for entry in self.of_owner(api_version, kind) if not entry.inferred]
 
     def of_owner(self, api_version: str, kind: str) -> Sequence[WorkloadKind]:
-        """Also those of kinds that are only made up of their pods."""
+        """The entries, also of kinds that are only inferred from their pods."""
         group = group_of(api_version)
         if self._given is not None and (found := self._given.of(group, kind)):
             return found

@@ -72,7 +72,7 @@ def open_archive(packed: Packed, name: str) -> Tree | None:
 
 
 def _head(packed: Packed) -> bytes:
-    """How it begins when it is inflated."""
+    """The first bytes, inflated."""
     head = b""
     with packed.open() as file, suppress(Unreadable):  # the reader reports what is wrong with it
         for part in inflated_parts(file):

@@ -38,7 +38,7 @@ class Tool(NamedTuple):
     objects: tuple[re.Pattern[str], ...]
     #: Names that are the tool's own, in the place of `plural` -> kind.
     own: Mapping[str, str] = {}
-    #: A path that no tree of the tool has.
+    #: A path that shows that the tree is from another tool.
     never: re.Pattern[str] | None = None
     #: Which of the files count, by those that match and those that are marks: some say the same twice.
     chosen: Callable[[Matches, Matches], Iterable[re.Match[str]]] = lambda found, _: found
@@ -50,7 +50,7 @@ class Tool(NamedTuple):
     is_joined: bool = False
     #: Whether a file may be empty, where there is nothing to list.
     may_be_empty: bool = False
-    #: Whether there is a file of each kind of which the cluster has objects, by the files that count.
+    #: Whether every kind that the cluster has objects of has a file, judged by the files that count.
     has_all_kinds: Callable[[Matches], bool] = lambda _: False
 
 
@@ -90,7 +90,7 @@ def recognize(paths: Sequence[str], known: KnownKinds) -> Layout | None:
 
 def _layout(tool: Tool, marks: Matches, paths: Sequence[str], known: KnownKinds) -> Layout:
     every = {match["top"] for match in marks}
-    #: What looks like a dump within a dump is a file of it, such as the output of a command.
+    #: A dump within a dump is one of its files, such as the output of a command.
     tops = sorted(top for top in every if not any(top != other and top.startswith(other) for other in every))
     if len(tops) > 1 and not tool.is_joined:
         named = [top.rstrip("/")[:_SHOWN] for top in tops]
@@ -104,7 +104,7 @@ def _layout(tool: Tool, marks: Matches, paths: Sequence[str], known: KnownKinds)
     )
 
 
-#: So much of the name of a folder.
+#: The most characters of a folder's name that are shown.
 _SHOWN = 100
 
 

@@ -81,9 +81,9 @@ class Cache:
         self._unfinished_pods: dict[str, Pod] = {}
         self._dependent_pods: dict[str, None] = {}
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
-        #: What came since the last moment, or is elsewhere.
+        #: Objects that are new since the last moment, or that have moved.
         self._misplaced: set[Reference] = set()
-        #: Whether a node has other images since then: which node's size counts may be another one.
+        #: Whether a node has other images since then: image sizes may be taken from another node.
         self._has_other_images = False
         #: Lists that could not be read -> why.
         self._unread: dict[Asked, str] = {}
@@ -281,7 +281,7 @@ class Cache:
         if self._state is not None and changes:
             self._state.cluster.take_over()
             self._state.apply(*changes)
-            self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
+            self._state.forget_history()  # it would keep hundreds of thousands of old pods in memory
         elif changes:
             _make(changes, cluster)
         return found
@@ -384,7 +384,7 @@ class Cache:
 
 
 def _is_dependent(pod: Pod) -> bool:
-    """Whether its priority is filled in, which its class says."""
+    """Whether its priority is filled in from its class."""
     return pod.spec.priority is None or not pod.spec.preemption_policy
 
 

@@ -1,4 +1,4 @@
-"""What stands for the custom resources of a cluster that is watched: at each moment it is made of them again."""
+"""The objects that stand for custom resources of a watched cluster: they are made again at each moment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Noted(Cluster):
     def of(cls, cluster: Cluster) -> _Noted:
         noted = cls.__new__(cls)
         cluster._fork_into(noted)
-        noted._derived = {}  # to keep that up with each pod that is adopted would take longer
+        noted._derived = {}  # keeping the indexes up with each adopted pod would take longer
         noted.written = {}
         return noted
 
@@ -58,7 +58,7 @@ class CustomResources:
         self._found.get(asked, {}).pop(key, None)
 
     def concerns(self, changes: Iterable[ChangedObject], cluster: Cluster) -> bool:
-        """Whether a change may be of what is made of custom resources: of their pods, or of a template of theirs."""
+        """Whether a change may concern custom resources: their pods, or their templates."""
         if not self._has_any(cluster):
             return False
         objects = [each for change in changes for each in change if each is not None]

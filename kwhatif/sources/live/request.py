@@ -23,7 +23,7 @@ T = TypeVar("T")
 MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0
-#: A server that asks for more patience than this is not waited for.
+#: A server that asks to wait longer than this is not waited for.
 MAX_RETRY_AFTER = 60.0
 _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 #: Status codes that the reader of a list handles.

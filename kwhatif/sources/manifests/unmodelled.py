@@ -291,7 +291,3 @@ class CustomKinds:
             yield UnjudgedKind(kind=kind, objects=tuple(objects))
         if self._others:
             yield CustomKind(kinds=tuple(sorted(self._others.items(), key=lambda item: (-item[1], item[0]))))
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None

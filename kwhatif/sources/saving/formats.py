@@ -19,7 +19,7 @@ import msgspec
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 #: What JSON writes as it is, and YAML takes for a break of the line, or refuses.
 _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-#: Words that are not strings to some YAML parser or other.
+#: Words that some YAML parser does not take for strings.
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 
 Encode = Callable[[Iterable[Any]], Iterator[bytes]]
@@ -35,7 +35,7 @@ class Format(NamedTuple):
 
 
 def format_of(path: str) -> Format:
-    """The format that the file's name asks for.
+    """The format that the file's name says.
 
     Raises:
         ValueError: it asks for none that there is.
@@ -150,7 +150,7 @@ def _mode(target: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last a crash, where folders can be synced."""
+    """Let the new name survive a crash, where folders can be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -128,7 +128,7 @@ def _part_step(part: Callable[[Any], Any]) -> Step:
 
 
 def _nothing_step(value: Any, _: str, __: Rename) -> Any:
-    """What has no type is not modelled: that it is there is all that counts."""
+    """A value without a type is not modelled: only whether it is there counts."""
     return {} if isinstance(value, dict) else None
 
 

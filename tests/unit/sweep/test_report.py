@@ -8,9 +8,9 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError
 from kwhatif.questions.maintenance.drain import drain
 from kwhatif.questions.maintenance.outage import outage
+from kwhatif.questions.scenarios import Outages, drain_each, outage_each
 from kwhatif.questions.session.session import Session
 from kwhatif.sweep.processes import play_here
-from kwhatif.sweep.scenario import Outages, drain_each, outage_each
 from tests.builders import cluster
 from tests.unit.questions.test_drain import QUICK, bare, budget, web
 from tests.unit.questions.test_outage import living

@@ -22,7 +22,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation, with_remedies
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Named, Player, S, together
+from kwhatif.questions.story.played import Player, together
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, VerdictRow
 from kwhatif.simulation.parameters import Parameters
@@ -51,7 +51,7 @@ def survival(
 
 
 def _of_kind(kind: str, before: NodePlayer, after: NodePlayer, run: Runner) -> Iterator[Fragile]:
-    """One finding about all that may not fail with the manifests, but may without them."""
+    """One finding about the nodes, or zones, that may fail now, but not with the manifests."""
     session = after.session
     nodes = [SweepScenario(node.name, (node.name,)) for node in session.state.nodes]
     scenarios = nodes if kind == "node" else groups_of(session, ZONE)
@@ -128,27 +128,6 @@ class NodePlayer(Player[SweepScenario, ScenarioOutcome]):
         return type(self), (self.session, self.parameters, self.question, self.edits)
 
 
-def weight_of(scenario: Named) -> int:
-    """About how many times as long it takes as one node takes: it is as many nodes as that."""
-    return len(getattr(scenario, "nodes", ())) or 1
-
-
-def blocks(scenarios: Sequence[S], workers: int) -> Iterator[Sequence[S]]:
-    """The scenarios in blocks, small enough for all workers to finish at about the same time."""
-    size = max(1, min(32, len(scenarios) // (8 * workers)))
-    block: list[S] = []
-    weight = 0
-    for scenario in scenarios:
-        own = weight_of(scenario)
-        if block and weight + own > size:
-            yield block
-            block, weight = [], 0
-        block.append(scenario)
-        weight += own
-    if block:
-        yield block
-
-
 #: The number of harmful scenarios to explain, the worst first.
 _EXPLAINED = 2
 #: Plays scenarios; yields outcomes in any order.
@@ -223,7 +202,7 @@ def _flags(given: msgspec.Struct) -> Iterator[str]:
 
 
 def trouble(row: ScenarioRow) -> tuple[object, ...]:
-    """The worst is the least: pods that stay pending, the most important ones first, broken budgets, evictions."""
+    """Sort key, the worst first: pods that stay pending, by importance, broken budgets, evictions."""
     verdict = row.verdict
     highest = float("-inf") if verdict.priority is None else verdict.priority
     harm = -len(verdict.pending), -len(verdict.broken), -verdict.preempted, -verdict.seconds

@@ -1,4 +1,4 @@
-"""A little world for tests of controllers: it carries out their writes at once, and does nothing by itself.
+"""A little cluster for tests of controllers: it carries out their writes at once, and does nothing by itself.
 
 Nothing is scheduled, and no kubelet runs: a test says what becomes of pods.
 """
@@ -27,7 +27,7 @@ from tests.builders import snapshot
 START = "2026-03-01T00:00:00Z"
 
 
-class World:
+class FakeCluster:
     """A `View`, and the machine that runs controllers against it."""
 
     def __init__(
@@ -93,7 +93,7 @@ class World:
 
     # --- what happens --------------------------------------------------------------------------------
 
-    def put(self, *objects: Any) -> World:
+    def put(self, *objects: Any) -> FakeCluster:
         """The objects are there, or are other ones, from now on."""
         for obj in objects:
             before = self.state.cluster.get(type(obj), key_of(obj))
@@ -103,7 +103,7 @@ class World:
             self._changed(before, obj)
         return self
 
-    def remove(self, kind: type, key: str) -> World:
+    def remove(self, kind: type, key: str) -> FakeCluster:
         before = self.state.cluster.get(kind, key)
         if before is not None:
             self._came.pop((kind, key), None)
@@ -135,7 +135,7 @@ class World:
         pod = self.pod(key)
         self.put(replace(pod, status=replace(pod.status, phase=phase, conditions=(), **status)))
 
-    def gone(self, *keys: str) -> World:
+    def gone(self, *keys: str) -> FakeCluster:
         """G: the pods are gone."""
         for key in keys:
             self.remove(Pod, key)
@@ -151,7 +151,7 @@ class World:
 
     # --- controllers ---------------------------------------------------------------------------------
 
-    def settle(self) -> World:
+    def settle(self) -> FakeCluster:
         """Everybody reacts until nobody has anything to do at this moment."""
         for _ in range(1000):
             if not any(self._due.values()):
@@ -163,22 +163,22 @@ class World:
                     self._carry_out(controller, key, controller.sync(key, self))
         raise AssertionError("never settles")
 
-    def ask(self, key: str) -> World:
+    def ask(self, key: str) -> FakeCluster:
         """The first controller looks at the key, and everybody reacts."""
         self._due[self.controllers[0]].add(key)
         return self.settle()
 
-    def write(self, *writes: Write) -> World:
+    def write(self, *writes: Write) -> FakeCluster:
         """Somebody else writes these, and everybody reacts."""
         for write in writes:
             self._make(write)
         return self.settle()
 
-    def wait(self, seconds: float) -> World:
+    def wait(self, seconds: float) -> FakeCluster:
         """Time goes by; everybody whose time comes reacts."""
         return self.until(self.now + seconds)
 
-    def until(self, end: float) -> World:
+    def until(self, end: float) -> FakeCluster:
         """The same, until this moment."""
         self.settle()
         while self._timers and min(self._timers.values()) <= end:
