@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
-from kwhatif.autoscaler.contract import NewNode, NodeAutoscaler
+from kwhatif.autoscaler.contract import Destination, NewNode, NodeAutoscaler, ScalingRound
 from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
 from kwhatif.kube.model.cluster import KubernetesObject

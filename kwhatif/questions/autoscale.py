@@ -10,11 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler import cluster_autoscaler
-from kwhatif.autoscaler.answer import Autoscaler, Destination, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups, arguments_of, observed_groups
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_unschedulable
-from kwhatif.autoscaler.contract import NewNode
+from kwhatif.autoscaler.contract import Autoscaler, Destination, NewNode, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of

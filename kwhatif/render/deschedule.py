@@ -180,11 +180,9 @@ def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
     if row.skipped:
         return "doubtful", f"the descheduler does nothing: {row.skipped}"
     if not row.evicted:
-        run_pre_enqueue = f": all {plural(len(row.refused), 'attempt')} are refused" if row.refused else ""
+        held_back = f": all {plural(len(row.refused), 'attempt')} are refused" if row.refused else ""
         failed = [each.plugin for each in row.plugins if each.error]
-        return (
-            "doubtful" if row.refused or failed else "good"
-        ), f"nothing is evicted{run_pre_enqueue}{_failed(failed)}"
+        return ("doubtful" if row.refused or failed else "good"), f"nothing is evicted{held_back}{_failed(failed)}"
     landings = row.landings
     parts = [
         f"{count:,} {words[count > 1]}"

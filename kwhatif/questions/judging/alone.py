@@ -106,7 +106,7 @@ class _Group(NamedTuple):
 
 
 class AloneRun:
-    """Like `InstantRun`, but each pod comes to the same state, in addition to what the cluster has: nothing goes."""
+    """Like `InstantRun`, but each pod comes to the same state beside those of the cluster: nothing is replaced."""
 
     def __init__(
         self, profiles: Mapping[str, Profile], new_pods: NewPods, planner: Planner, described: int | None
