@@ -17,9 +17,9 @@ from kwhatif.autoscaler.contract import Destination, NewNode, NodeAutoscaler, Sc
 from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
+from kwhatif.kube.model.meta import SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_daemon_pod
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
@@ -147,13 +147,8 @@ def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]
                 for added in found.added
                 if (node := state.node(added.node)) is not None
                 for info in node.pods
-                if not (is_mirror(info.pod) or _is_of_daemon_set(info.pod))
+                if not (is_mirror(info.pod) or is_daemon_pod(info.pod))
             ),
         )
         for found in known.loop.rounds
     )
-
-
-def _is_of_daemon_set(pod: Pod) -> bool:
-    owner = controller_of(pod.metadata)
-    return owner is not None and owner.kind == "DaemonSet"

@@ -12,8 +12,7 @@ from kwhatif.edits.edit import ScaleToMax, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.kinds import find
-from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_node_bound
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.capacity.filling import CapacityCount, Part
@@ -103,11 +102,7 @@ def shapes(state: State) -> list[Shape]:
     known = state.cluster.all(PodGroup) if has_groups(state.cluster) else {}
     for info in state.pods.values():
         pod = info.pod
-        owner = controller_of(pod.metadata)
-        is_tied = pod.metadata.annotations.mirror is not None or (
-            owner is not None and owner.kind in ("DaemonSet", "Node")
-        )
-        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None or is_tied:
+        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None or is_node_bound(pod):
             continue
         if group_of(pod) in known:
             members.setdefault(group_of(pod), []).append(info)

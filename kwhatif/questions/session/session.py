@@ -159,7 +159,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     originals: SessionOriginals | None = None
     #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
     treats_as_gangs: bool = False
-    #: Custom kinds of which pods are made, in manifests too; None: the built-in ones (`sources.workload_kinds`).
+    #: Custom kinds of which pods are made, in manifests too; None: the built-in ones.
     workload_kinds: Any = None
     #: The edits that were made, and the session as it was without them.
     changes: tuple[EditRow, ...] = ()
@@ -328,7 +328,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def report(
         self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
     ) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+        """The decisions as a report about this session's cluster; `render.worded` completes it.
 
         `groups`: whether groups of pods were judged, where the cluster has them.
         """
