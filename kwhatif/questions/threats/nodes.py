@@ -17,8 +17,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Played
-from kwhatif.questions.story.player import Player
+from kwhatif.questions.story.played import Played, Player
 from kwhatif.questions.threats.arrivals import workload_name
 from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
