@@ -11,7 +11,7 @@ from benchmarks.dump import Shape
 from benchmarks.rows import Row
 from kwhatif.descheduler.build import strategy_policy
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.world import DeschedulerWorld
+from kwhatif.descheduler.sandbox import DeschedulerWorld
 from kwhatif.kube.model.meta import parse_time
 
 TITLE = "Descheduling"

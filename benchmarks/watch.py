@@ -19,7 +19,7 @@ from benchmarks.context import Context
 from benchmarks.dump import Generator
 from benchmarks.process import costs_of
 from benchmarks.rows import Row, at_least, at_most, times
-from kwhatif.sources.decoding.asked import ASKED
+from kwhatif.sources.decoding.kinds import ASKED
 from kwhatif.sources.live.lists import PAGE, ListEnded, ListEvent
 from kwhatif.sources.live.watches import WatchEvent
 from tests.watching import BY_NAME, Watched, page_of, read, read_page

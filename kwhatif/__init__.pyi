@@ -9,6 +9,8 @@ from kwhatif.api.deciders import consolidate as consolidate
 from kwhatif.api.deciders import deschedule as deschedule
 from kwhatif.api.deciders import resize as resize
 from kwhatif.api.deciders import with_autoscaler as with_autoscaler
+from kwhatif.api.live import LiveCluster as LiveCluster
+from kwhatif.api.live import watch as watch
 from kwhatif.api.maintenance import drain as drain
 from kwhatif.api.maintenance import outage as outage
 from kwhatif.api.maintenance import upgrade as upgrade

@@ -4,7 +4,7 @@ usage: api_fields.py vX.Y.Z... (needs Go, which fetches the module k8s.io/kubern
 
 They come from the OpenAPI document that a Kubernetes release holds (`api/openapi-spec/swagger.json`). `kinds` gives the
 type of every kind that can be created, by its `apiVersion`; `types` the fields of each type; a field says what it is
-in few letters, which `kwhatif/sources/decoding/api_fields.py` explains. The same version gives the same bytes.
+in few letters, which `kwhatif/sources/decoding/strict.py` explains. The same version gives the same bytes.
 """
 
 from __future__ import annotations

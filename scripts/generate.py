@@ -1,12 +1,13 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
-`generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
+A block is regenerated between
 `<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file, `<!-- call: TOOL {…} -->` what
-`kwhatif mcp` answers about the demo, and `<!-- figures -->` what was compared.
+`kwhatif mcp` answers about the demo, `<!-- figures -->` what was compared, and `<!-- caveats -->` each caveat.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -20,10 +21,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 
+import msgspec
 from figures import figures
 
 import kwhatif
 from kwhatif.errors import ExitCode
+from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.schema import Policy
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
@@ -34,6 +37,7 @@ BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOT
 CALL = re.compile(r"<!-- call: (?P<tool>\w+) (?P<arguments>\{.*?\}) -->\n.*?<!-- end -->", re.DOTALL)
 FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 FIGURES = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
+CAVEATS = re.compile(r"<!-- caveats -->\n.*?<!-- end -->", re.DOTALL)
 #: What would change the output.
 SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
@@ -107,10 +111,22 @@ def fresh(text: str) -> str:
             f"```text\n{answer_of(tool, arguments)}\n```\n<!-- end -->"
         )
 
+    if CAVEATS.search(text):
+        text = CAVEATS.sub(lambda _: f"<!-- caveats -->\n{caveats()}\n<!-- end -->", text)
     if FIGURES.search(text):
         text = FIGURES.sub(f"<!-- figures -->\n{figures()}\n<!-- end -->", text)
     text = FILE.sub(file, BLOCK.sub(block, text))
     return CALL.sub(call, text) if importlib.util.find_spec("mcp") is not None else text
+
+
+def caveats() -> str:
+    """A table of all caveats: their codes, levels and docstrings."""
+    rows = ["| code | default | `--strict` | meaning |", "|---|---|---|---|"]
+    for code, kind in CODES.items():
+        missing = next(field.default for field in msgspec.structs.fields(kind) if field.name == "missing")
+        level = "warn" if (missing if kind.warns is None else kind.warns) else "pass"
+        rows.append(f"| `{code}` | {level} | {'fail' if missing else ''} | {' '.join((kind.__doc__ or '').split())} |")
+    return "\n".join(rows)
 
 
 def answer_of(tool: str, arguments: dict[str, object]) -> str:
@@ -131,7 +147,7 @@ def generated() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: path.read_text() for path in documents}
-    made = (BLOCK, CALL, FIGURES)
+    made = (BLOCK, CALL, FIGURES, CAVEATS)
     files = {path: fresh(text) for path, text in texts.items() if any(kind.search(text) for kind in made)}
     for kind, known in ((Report, None), (Comparison, Report), (Policy, None)):
         files[ROOT / "kwhatif" / "schema" / f"{kind.__name__.lower()}.json"] = schema_text(kind, known)
@@ -140,6 +156,11 @@ def generated() -> dict[Path, str]:
 
 def main() -> int:
     """Write, or with `--check` list, what is out of date."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument(
+        "--check", action="store_true", help="write nothing; list what is out of date, and exit with 1"
+    )
+    asked = options.parse_args()
     for name in SET_BY_USER:
         os.environ.pop(name, None)
     os.environ |= ENVIRONMENT
@@ -147,7 +168,7 @@ def main() -> int:
     import_all()
     texts = generated()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv:
+    if asked.check:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is out of date: run `make generated`")
         return bool(stale)

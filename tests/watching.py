@@ -9,7 +9,8 @@ from typing import Any
 
 from kwhatif.api.sessions import admitted, follow_release, scheduler_source
 from kwhatif.questions.session.session import Session
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.kinds import ASKED, Asked
+from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.live.cache import Cache
@@ -17,10 +18,9 @@ from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
 from kwhatif.sources.live.read import take_in
 from kwhatif.sources.live.watches import WatchEvent
-from kwhatif.sources.validation.stand_ins import stand_in
 from kwhatif.state.change import ChangedObject
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.custom import stand_in_for_missing
+from kwhatif.workloads.adopted import stand_in_for_missing
 
 Json = dict[str, Any]
 NOW = "2026-01-01T12:00:00Z"

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, LimitRangeViolated, ObjectNotFound, forbidden
 from kwhatif.admission.same import each, with_parts
+from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
@@ -89,6 +90,21 @@ class PriorityClasses:
         return (
             spec.priority is None and bool(spec.priority_class_name) and spec.priority_class_name not in self._by_name
         )
+
+
+def classes_above(priority: int, cluster: Cluster, *, evicting: bool = True) -> list[PriorityClass]:
+    """The classes of a higher priority, without those of the system, the lowest first.
+
+    `evicting`: only those whose pods may evict others.
+    """
+    found = [
+        each
+        for each in cluster.all(PriorityClass).values()
+        if each.value > priority
+        and each.metadata.name not in SYSTEM_PRIORITY_CLASSES
+        and not (evicting and each.preemption_policy == "Never")
+    ]
+    return sorted(found, key=lambda each: (each.value, each.metadata.name))
 
 
 def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:
@@ -214,7 +230,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
     for limits in limit_ranges(pod.metadata.namespace, cluster):
         messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
         if messages:
-            return forbidden(pod, _together(messages), LimitRangeViolated())
+            return forbidden(pod, aggregate(messages), LimitRangeViolated())
     return None
 
 
@@ -226,13 +242,8 @@ def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied
         messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
         messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]
         if messages:
-            return forbidden(claim, _together(messages), LimitRangeViolated())
+            return forbidden(claim, aggregate(messages), LimitRangeViolated())
     return None
-
-
-def _together(messages: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(messages))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 def _objections(item: LimitRangeItem, pod: Pod) -> Iterator[str]:

@@ -239,8 +239,7 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
     if system != "linux":
         said = f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"'
         return forbidden(pod, said, Forbidden("PodResizeValidator"))
-    status = node.status
-    most = to_resources(resource_nanos(status.capacity if status.allocatable is None else status.allocatable))
+    most = to_resources(resource_nanos(node.status.allocatable_or_capacity))
     asked = to_resources(pod_requests(pod))
     short = [
         f"{name}, requested: {asked.of(name)}, allocatable: {most.of(name)}"

@@ -219,7 +219,7 @@ def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | 
 
 
 def _sorted_out(bounds: Sequence[ResourceList], place: int) -> ResourceList:
-    """Of each resource the bound at this place, from the lowest to the highest."""
+    """The bound at this index of each resource, sorted from the lowest to the highest."""
     every = {name: sorted((each[name] for each in bounds if name in each), key=parse_quantity) for name in SCALED}
     return {name: found[place] for name, found in every.items() if found}
 

@@ -85,7 +85,7 @@ def compare_clusters(
     for session in (before, after):
         require_session(session, "compare_clusters")
     require_known(options, CompareArguments, "compare_clusters")
-    from kwhatif.questions.comparing.compare import ask_compare
+    from kwhatif.questions.comparing import ask_compare
 
     asked = {"preempt": preempt} if questions is None else questions
     said = {name: _said(question) for name, question in asked.items()}

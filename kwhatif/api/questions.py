@@ -27,12 +27,11 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
-from kwhatif.sources.manifests.given import Source, named_input, named_inputs
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs, require_namespace
 from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.comparison import Rollout
 
@@ -146,7 +145,7 @@ def advise(
     """
     require_asked(session, manifests, "advise")
     require_known(options, ManifestOptions, "advise")
-    from kwhatif.questions.advise.question import Limits, ask_advice
+    from kwhatif.questions.advise.advisor import Limits, ask_advice
 
     session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
@@ -181,9 +180,9 @@ def pending(
     require_session(session, "pending")
     require_known(selection, PodSelection, "pending")
     require_names(pods, "pod")
+    from kwhatif.questions.queue_report.play import QueueQuestion
     from kwhatif.questions.queue_report.question import ask_queue
-    from kwhatif.questions.queue_report.trying import QueueQuestion
-    from kwhatif.sources.manifests.named import pending_keys
+    from kwhatif.sources.manifests.given import pending_keys
 
     clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
     keys = pending_keys(pods, clusters, namespace or session.namespace)
@@ -193,7 +192,7 @@ def pending(
     with rare_garbage_collection():
         report = ask_queue(session, QueueQuestion(pods=keys, choice=choice, explain=explain))
         if session.scaling is not None:
-            from kwhatif.questions.autoscaling.autoscale import with_rounds
+            from kwhatif.questions.autoscale import with_rounds
 
             report = with_rounds(report, session, session.scaling)
         return answered(report, session)
@@ -251,9 +250,9 @@ def gate(
     from kwhatif.policy.aftermath import Audited
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import gate as judge_by_policy
+    from kwhatif.questions.scenarios import survival
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
-    from kwhatif.sweep.scenario import survival
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())
@@ -287,8 +286,8 @@ def _audited_by(session: Session, applied: Sequence[Applied], rule: AuditRule) -
     """The finding of the rule `audit`."""
     from kwhatif.policy.aftermath import Audited
     from kwhatif.questions.audit.audit import AuditQuestion, brought
+    from kwhatif.questions.audit.findings import LEVELS
     from kwhatif.questions.audit.probes import OF_CHANGES
-    from kwhatif.questions.audit.ranking import LEVELS
     from kwhatif.sweep.processes import play
 
     objects = [each.object for each in in_phases(applied).staying]

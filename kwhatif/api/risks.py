@@ -19,10 +19,9 @@ from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.given import Source, named_input
-from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.manifests.given import Source, named_input, require_namespace
+from kwhatif.sources.network import parse_timeout
 from kwhatif.sources.text.files import standard_input
-from kwhatif.sources.timeout import parse_timeout
 
 if TYPE_CHECKING:
     from kwhatif.questions.threats.threats import DeschedulerAsked
@@ -55,7 +54,7 @@ def audit(
     from kwhatif.api.maintenance import runner
     from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
     from kwhatif.questions.audit.scenario import AuditOutcome
-    from kwhatif.sources.baseline import accepted_in, read_baseline
+    from kwhatif.sources.policy import accepted_in, read_baseline
 
     probes = _probes(options.get("only", ""))
     require_namespace(namespace or "", session.cluster)

@@ -22,14 +22,13 @@ from kwhatif.render.caveats import sentences
 from kwhatif.report.inputs import SchedulerInfo
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.sources.decoding.workload_kinds import KnownKinds, read_workload_kinds
-from kwhatif.sources.dumps.collected import Collected, LoadedCluster
-from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import AskedRelease, ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.text.files import standard_input
 from kwhatif.state.state import State
+from kwhatif.workloads.adopted import stand_in_for_missing
 from kwhatif.workloads.foreign_groups import treat_as_gangs
-from kwhatif.workloads.inferred.custom import stand_in_for_missing
 
 if TYPE_CHECKING:
     from kwhatif.scheduler.framework.profile import Profile
@@ -259,7 +258,7 @@ class FollowedScheduler(NamedTuple):
 
     def session(self, loaded: LoadedCluster, state: State, caveats: Sequence[Caveat], age: int | None) -> Session:
         """A session of a state of the cluster that was loaded; `caveats` are those about its reading."""
-        session = Session(
+        return Session.of(
             state,
             profiles=self.profiles,
             profiles_of=self.source.profiles,
@@ -270,9 +269,9 @@ class FollowedScheduler(NamedTuple):
             taken_at=loaded.taken_at,
             namespace=loaded.namespace,
             originals=self.source.originals,
+            treats_as_gangs=self.source.treats_as_gangs,
+            workload_kinds=self.source.kinds,
         )
-        session.treats_as_gangs, session.workload_kinds = self.source.treats_as_gangs, self.source.kinds
-        return session
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:

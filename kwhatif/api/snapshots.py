@@ -20,7 +20,7 @@ from kwhatif.sources.saving import Moment, Saved, save
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
-    from kwhatif.sources.dumps.progress import Progress
+    from kwhatif.sources.dumps.collected import Progress
     from kwhatif.sources.live.options import LiveArguments
 
 

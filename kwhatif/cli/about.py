@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable
-from enum import Enum
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -15,7 +14,7 @@ from kwhatif.cli.app import commands, version_line
 from kwhatif.cli.usage import UsageError
 
 if TYPE_CHECKING:
-    from kwhatif.sources.decoding.asked import Asked
+    from kwhatif.sources.decoding.kinds import Asked
 
 # --- kwhatif version -------------------------------------------------------------------------------------------------
 
@@ -167,13 +166,8 @@ def _first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0].strip()
 
 
-class Shell(Enum):
-    """Shells that can complete."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-    POWERSHELL = "powershell"
+#: Shells that can complete.
+Shell = Literal["bash", "zsh", "fish", "powershell"]
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell that the script is for.")]) -> None:
@@ -187,7 +181,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell that the s
     """
     from typer._completion_shared import get_completion_script
 
-    typer.echo(get_completion_script(prog_name="kwhatif", complete_var="_KWHATIF_COMPLETE", shell=shell.value))
+    typer.echo(get_completion_script(prog_name="kwhatif", complete_var="_KWHATIF_COMPLETE", shell=shell))
 
 
 def cluster_role(lists: Iterable[Asked], *, watch: bool) -> str:

@@ -56,7 +56,7 @@ def write_reports(answers: Answers, files: Sequence[tuple[str, Path]]) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    from kwhatif.sources.saving.atomic import replacing
+    from kwhatif.sources.saving.formats import replacing
 
     is_stream = path.parts[:2] == ("/", "dev")  # /dev/stderr may be a file to which others also write
     if is_stream or (path.exists() and not path.is_file()):

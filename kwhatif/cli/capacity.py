@@ -12,7 +12,6 @@ from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import (
     Filenames,
     Namespace,
-    Output,
     OutputOption,
     Printing,
     complete_node,
@@ -94,7 +93,7 @@ def capacity(
     peak: Peak = False,
     reading: ReadingOptions,
     growth: Growth,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: FailOn = "target,peak",
     printing: Printing,
 ) -> None:
@@ -149,6 +148,6 @@ def capacity(
             namespace=namespace,
             growth=growth,
         ),
-        Style(output.value, printing),
+        Style(output, printing),
         conditions,
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kwhatif.cli.cluster_options import Growth
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
-    from kwhatif.sources.dumps.progress import Progress
+    from kwhatif.sources.dumps.collected import Progress
     from kwhatif.sources.live.options import LiveArguments
 
 
@@ -63,7 +63,7 @@ class ClusterSource:
         Raises:
             BadParameter: in words for the user.
         """
-        from kwhatif.sources.timeout import parse_timeout
+        from kwhatif.sources.network import parse_timeout
 
         named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
         given = [name for name, value in named.items() if value is not None]
@@ -254,7 +254,7 @@ def _has_recording(paths: Sequence[str]) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    from kwhatif.sources.timeout import parse_timeout
+    from kwhatif.sources.network import parse_timeout
 
     try:
         return now() - timedelta(seconds=parse_timeout(text) or 0.0)

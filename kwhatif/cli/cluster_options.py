@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -41,7 +40,7 @@ If = Annotated[
     typer.Option(
         "--if",
         metavar="EDIT",
-        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
+        help="Assume this change: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
         rich_help_panel=EDITS,
         autocompletion=complete_edit,
     ),
@@ -118,7 +117,7 @@ AgesAt = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="The moment that ages count to, and the moment of a recording, such as 2026-01-31T12:00:00Z."
+        help="The reference time for ages, and the moment of a recording, such as 2026-01-31T12:00:00Z."
         " Default: when the dump was taken.",
         rich_help_panel=CLUSTER,
     ),
@@ -175,23 +174,9 @@ Verbose = Annotated[
 # --- an autoscaler of nodes ------------------------------------------------------------------------------------------
 
 
-class Autoscaler(Enum):
-    """The autoscaler whose rules are followed."""
-
-    AUTO = "auto"
-    CLUSTER_AUTOSCALER = "cluster-autoscaler"
-    KARPENTER = "karpenter"
-
-
-class Growing(Enum):
-    """Whether nodes are added, and by which autoscaler."""
-
-    OFF = "off"
-    AUTO = "auto"
-    CLUSTER_AUTOSCALER = "cluster-autoscaler"
-    KARPENTER = "karpenter"
-
-
+#: The autoscaler whose rules are followed; and whether nodes are added at all.
+Autoscaler = Literal["auto", "cluster-autoscaler", "karpenter"]
+Growing = Literal["off", Autoscaler]
 WhichAutoscaler = Annotated[
     Autoscaler,
     typer.Option(
@@ -239,10 +224,10 @@ NodeStartup = Annotated[
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """The autoscaler, and its settings that are not in the cluster."""
+class _Settings:
+    """An autoscaler, and its settings that are not in the cluster."""
 
-    autoscaler: WhichAutoscaler = Autoscaler.AUTO
+    autoscaler: str
     node_groups: NodeGroupsFile = None
     instance_types: InstanceTypesFile = None
     at: AgesAt = None
@@ -253,21 +238,38 @@ class Scaling:
         Raises:
             BadParameter: in words for the user.
         """
-        _check_autoscaler(self)
+        if self.node_groups is not None and (self.autoscaler == "karpenter" or self.instance_types is not None):
+            raise typer.BadParameter(
+                "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
+                param_hint="--node-groups",
+            )
+        if self.instance_types is not None and self.autoscaler == "cluster-autoscaler":
+            raise typer.BadParameter("it is about Karpenter: give --node-groups", param_hint="--instance-types")
+        check_ages_at(self.at)
 
     def arguments(self) -> dict[str, Any]:
         """The library's arguments."""
-        return _autoscaler_arguments(self)
+        return {
+            "autoscaler": self.autoscaler,
+            "node_groups": read_once(self.node_groups),
+            "instance_types": read_once(self.instance_types),
+            "at": self.at,
+            "now": now(),
+        }
 
 
 @dataclass(frozen=True)
-class Growth:
+class Scaling(_Settings):
+    """The autoscaler that is asked about."""
+
+    autoscaler: WhichAutoscaler = "auto"
+
+
+@dataclass(frozen=True)
+class Growth(_Settings):
     """The autoscaler that adds nodes for pods that find no room, if any."""
 
-    autoscaler: WhetherGrowing = Growing.OFF
-    node_groups: NodeGroupsFile = None
-    instance_types: InstanceTypesFile = None
-    at: AgesAt = None
+    autoscaler: WhetherGrowing = "off"
     node_startup: NodeStartup = "90s"
 
     def __post_init__(self) -> None:
@@ -277,7 +279,7 @@ class Growth:
             BadParameter: in words for the user.
         """
         if self.is_asked:
-            _check_autoscaler(self)
+            super().__post_init__()
             return
         for option, value in (("--node-groups", self.node_groups), ("--instance-types", self.instance_types)):
             if value is not None:
@@ -286,7 +288,7 @@ class Growth:
     @property
     def is_asked(self) -> bool:
         """Whether nodes may be added."""
-        return self.autoscaler is not Growing.OFF
+        return self.autoscaler != "off"
 
     def refuse(self, option: str, given: object) -> None:
         """Refuse an option that contradicts new nodes.
@@ -305,25 +307,4 @@ class Growth:
             return session
         from kwhatif.api.deciders import with_autoscaler
 
-        return with_autoscaler(session, node_startup=self.node_startup, **_autoscaler_arguments(self))
-
-
-def _check_autoscaler(asked: Scaling | Growth) -> None:
-    if asked.node_groups is not None and (asked.autoscaler.value == "karpenter" or asked.instance_types is not None):
-        raise typer.BadParameter(
-            "it is about the Cluster Autoscaler: Karpenter's NodePools are in the cluster",
-            param_hint="--node-groups",
-        )
-    if asked.instance_types is not None and asked.autoscaler.value == "cluster-autoscaler":
-        raise typer.BadParameter("it is about Karpenter: give --node-groups", param_hint="--instance-types")
-    check_ages_at(asked.at)
-
-
-def _autoscaler_arguments(asked: Scaling | Growth) -> dict[str, Any]:
-    return {
-        "autoscaler": asked.autoscaler.value,
-        "node_groups": read_once(asked.node_groups),
-        "instance_types": read_once(asked.instance_types),
-        "at": asked.at,
-        "now": now(),
-    }
+        return with_autoscaler(session, node_startup=self.node_startup, **self.arguments())

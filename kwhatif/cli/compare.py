@@ -11,7 +11,7 @@ from kwhatif.api.options import SCHEDULER, CompareArguments, GatesOption
 from kwhatif.cli.answers import Answers, Asking
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.cluster_options import complete_version
-from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
+from kwhatif.cli.options import OutputOption, Printing, fail_on
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import UsageError
@@ -70,7 +70,7 @@ def compare(
     config: Configs = None,
     kubernetes_version: Versions = None,
     gates: GatesOption,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: Annotated[str, fail_on("answers", "changes")] = "answers",
     printing: Printing,
 ) -> None:
@@ -113,7 +113,7 @@ def compare(
         report = kwhatif.compare_clusters(
             before, after, asked or None, configured=one != other, progress=advance, **options
         )
-    answer(Answers(report, session=after), Style(output.value, printing), conditions)
+    answer(Answers(report, session=after), Style(output, printing), conditions)
 
 
 def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:

@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     Filenames,
     Manifests,
     Namespace,
-    Output,
     OutputOption,
     Printing,
     complete_node,
@@ -62,7 +61,7 @@ def autoscale(
     reading: ReadingOptions,
     scaling: Scaling,
     rounds: LoopRounds = 10,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: OfAutoscale = "refused",
     printing: Printing,
 ) -> None:
@@ -87,7 +86,7 @@ def autoscale(
         namespace=namespace,
         dates=True,
     )
-    answer(answers, Style(output.value, printing), conditions)
+    answer(answers, Style(output, printing), conditions)
 
 
 def consolidate(
@@ -95,7 +94,7 @@ def consolidate(
     cluster: SchedulerSource,
     scaling: Scaling,
     explain: ExplainNode = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: OfConsolidate = "none",
     printing: Printing,
 ) -> None:
@@ -113,7 +112,7 @@ def consolidate(
         printing = replace(printing, quiet=True)
     arguments = scaling.arguments()
     answers = cluster.ask(lambda session, _: kwhatif.consolidate(session, explain=explain, **arguments), dates=True)
-    answer(answers, Style(output.value, printing), conditions)
+    answer(answers, Style(output, printing), conditions)
 
 
 def _complete_strategy(incomplete: str) -> list[str]:
@@ -149,7 +148,7 @@ def deschedule(
     strategy: Strategy = None,
     at: AgesAt = None,
     rounds: CycleRounds = 5,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: DescheduleFailOn = "pending,endless",
     printing: Printing,
 ) -> None:
@@ -172,7 +171,7 @@ def deschedule(
         lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment),
         dates=True,
     )
-    answer(answers, Style(output.value, printing), conditions)
+    answer(answers, Style(output, printing), conditions)
 
 
 def _check_strategy(strategy: str | None) -> None:
@@ -216,7 +215,7 @@ def resize(
         str, typer.Option("--container", "-c", metavar="NAME", help="Which container, if the pod has several.")
     ] = "",
     options: Times,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: Annotated[str, fail_on("not-resized")] = "not-resized",
     printing: Printing,
 ) -> None:
@@ -246,7 +245,7 @@ def resize(
 
     # In other commands `--requests` is an edit; here the option has its own help.
     cluster = replace(cluster, requests=None)
-    answer(cluster.ask(ask, namespace=namespace), Style(output.value, printing), conditions)
+    answer(cluster.ask(ask, namespace=namespace), Style(output, printing), conditions)
 
 
 def _amounts(given: Sequence[str] | None, option: str) -> dict[str, str]:

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kwhatif.api.options import ReadingOptions
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import Growth
-from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, named, one_of
+from kwhatif.cli.options import Filenames, FindingsOutput, Manifests, Namespace, Printing, named, output_option
 from kwhatif.cli.run import Style, deliver, now
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
     from kwhatif.report import Report
-
-
-class GateOutput(Enum):
-    """Formats of a gate's answer."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    MARKDOWN = "markdown"
-    HTML = "html"
-
-
-class RolloutOption(Enum):
-    """How rollouts are judged."""
-
-    END = "end"
-    FINAL = "final"
-    SURGE = "surge"
 
 
 Policy = Annotated[
@@ -51,7 +27,7 @@ Policy = Annotated[
     ),
 ]
 Rollouts = Annotated[
-    RolloutOption,
+    Literal["end", "final", "surge"],
     typer.Option(
         "--rollout",
         metavar="HOW",
@@ -59,12 +35,6 @@ Rollouts = Annotated[
         " old pods are still there (surge).",
     ),
 ]
-GateOutputOption = Annotated[
-    GateOutput,
-    typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(GateOutput)}."),
-]
-
-
 Fixes = Annotated[
     int,
     typer.Option(
@@ -83,10 +53,10 @@ def gate(
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
-    rollout: Rollouts = RolloutOption.END,
+    rollout: Rollouts = "end",
     namespace: Namespace = None,
     reading: ReadingOptions,
-    output: GateOutputOption = GateOutput.TABLE,
+    output: Annotated[FindingsOutput, output_option(FindingsOutput)] = "table",
     fixes: Fixes = 3,
     printing: Printing,
 ) -> None:
@@ -101,16 +71,16 @@ def gate(
     import kwhatif
     from kwhatif.api.arguments import require_no_problems
 
-    growth.refuse("--rollout", rollout is not RolloutOption.END)
+    growth.refuse("--rollout", rollout != "end")
     pods = named(manifests, filename)
-    is_page = any(name in ("markdown", "html") for name in (output.value, *(name for name, _ in printing.files)))
+    is_page = any(name in ("markdown", "html") for name in (output, *(name for name, _ in printing.files)))
 
     answers = cluster.ask(
         lambda session, names: kwhatif.gate(
             session,
             *names,
             policy=policy,
-            rollout=rollout.value,
+            rollout=rollout,
             strict=cluster.strict,
             today=now().date(),
             fixes=fixes if is_page else 0,
@@ -122,7 +92,7 @@ def gate(
         namespace=namespace,
         growth=growth,
     )
-    deliver(answers, Style(output.value, printing), _code(answers.report))
+    deliver(answers, Style(output, printing), _code(answers.report))
     require_no_problems(answers.report)
 
 

@@ -12,10 +12,8 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import Growth, complete_version
 from kwhatif.cli.options import (
     Explain,
-    Output,
     OutputOption,
     Printing,
-    SweepOutput,
     SweepOutputOption,
     check_output,
     complete_node,
@@ -42,7 +40,7 @@ def drain(
     nodes: Nodes = None,
     each: Annotated[bool, typer.Option("--each", help="Drain each of the nodes alone: which can be drained?")] = False,
     options: DrainArguments,
-    output: SweepOutputOption = SweepOutput.TABLE,
+    output: SweepOutputOption = "table",
     explain: Explain = False,
     fail_on: DrainFailOn = "harm",
     printing: Printing,
@@ -71,7 +69,7 @@ def drain(
             names = nodes or ()
             return kwhatif.drain(session, *names, each=each, progress=advance, **options)
 
-    answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)
+    answer(cluster.ask(ask, growth=growth), Style(output, printing, explain), conditions)
 
 
 OutageFailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
@@ -87,7 +85,7 @@ def outage(
         typer.Option("--each", metavar="KEY", help="For each value of this label, let all nodes with this value fail."),
     ] = "",
     options: OutageArguments,
-    output: SweepOutputOption = SweepOutput.TABLE,
+    output: SweepOutputOption = "table",
     explain: Explain = False,
     fail_on: OutageFailOn = "harm",
     printing: Printing,
@@ -112,7 +110,7 @@ def outage(
             names = nodes or ()
             return kwhatif.outage(session, *names, each=each, progress=advance, **options)
 
-    answer(cluster.ask(ask, growth=growth), Style(output.value, printing, explain), conditions)
+    answer(cluster.ask(ask, growth=growth), Style(output, printing, explain), conditions)
 
 
 To = Annotated[
@@ -136,7 +134,7 @@ def upgrade(
     *,
     cluster: SchedulerSource,
     to: To,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: UpgradeFailOn = "worse",
     printing: Printing,
 ) -> None:
@@ -168,4 +166,4 @@ def upgrade(
         with counting_progress("workloads") as advance:
             return kwhatif.upgrade(session, to=to, progress=advance)
 
-    answer(cluster.ask(ask), Style(output.value, printing), conditions)
+    answer(cluster.ask(ask), Style(output, printing), conditions)

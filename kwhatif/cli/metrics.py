@@ -155,9 +155,9 @@ def state_families(age: float, behind: int, restarts: int) -> Iterator[Metric]:
     """How well the cluster is known: its age in seconds, lists without news at present, restarted watches."""
     from prometheus_client.core import CounterMetricFamily
 
-    about = "Seconds since the quietest watch has said anything: the state is at most so old."
+    about = "Seconds since the quietest watch has sent anything: the state is not older than that."
     yield _gauge("state_age_seconds", about, (), [((), age)])
-    yield _gauge("state_lists_missing", "Lists of which it is not known at present what happens.", (), [((), behind)])
+    yield _gauge("state_lists_missing", "Lists whose watch is behind.", (), [((), behind)])
     yield CounterMetricFamily("kwhatif_watch_restarts", "Watches that broke off, and lists read again.", value=restarts)
 
 

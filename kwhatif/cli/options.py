@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 from typer.models import OptionInfo
@@ -115,61 +114,44 @@ AllNamespaces = Annotated[
 ]
 
 
-class Output(Enum):
-    """Formats of an answer."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    MARKDOWN = "markdown"
-    HTML = "html"
-
-    @property
-    def described(self) -> int | None:
-        """How many candidates for eviction are shown; None: all."""
-        from kwhatif.render.evidence import BEST
-
-        return BEST if self in (Output.TABLE, Output.MARKDOWN, Output.HTML) else None
+#: Formats of an answer; of one about several nodes; and of findings.
+Output = Literal["table", "wide", "json", "yaml", "markdown", "html"]
+SweepOutput = Literal[Output, "junit"]
+FindingsOutput = Literal[SweepOutput, "sarif", "github", "gitlab"]
+#: When to colour.
+Color = Literal["auto", "always", "never"]
 
 
-class SweepOutput(Enum):
-    """Formats of an answer about nodes; `junit` only for many scenarios."""
+def described(output: Output) -> int | None:
+    """How many candidates for eviction are shown; None: all."""
+    from kwhatif.render.evidence import BEST
 
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    JUNIT = "junit"
-    MARKDOWN = "markdown"
-    HTML = "html"
+    return BEST if output in ("table", "markdown", "html") else None
 
 
-class Color(Enum):
-    """When to colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
-def one_of(choices: type[Enum]) -> str:
+def one_of(choices: object) -> str:
     """The values of an option, for its help."""
-    *others, last = (choice.value for choice in choices)
+    *others, last = get_args(choices)
     return f"{', '.join(others)} or {last}"
+
+
+def output_option(choices: object, besides: str = "") -> Any:
+    """The option `--output` with these formats."""
+    said = f"How to print the answer: {one_of(choices)}{besides}."
+    return typer.Option("--output", "-o", metavar="FORMAT", help=said)
 
 
 def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
     Args:
-        conditions: names in `kwhatif.questions.decisions.fail_on.CONDITIONS`.
+        conditions: names in `kwhatif.policy.fail_on.CONDITIONS`.
         besides: another sentence at the end of its help.
     """
     allowed = (*conditions, "missing", "caveats")
 
     def check(text: str) -> str:
-        from kwhatif.questions.decisions.fail_on import parse_fail_on
+        from kwhatif.policy.fail_on import parse_fail_on
 
         try:
             parse_fail_on(text, allowed)
@@ -196,15 +178,8 @@ ColorOption = Annotated[
     Color,
     typer.Option("--color", metavar="WHEN", help=f"When to use colours: {one_of(Color)}. NO_COLOR is honoured."),
 ]
-OutputOption = Annotated[
-    Output, typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(Output)}.")
-]
-SweepOutputOption = Annotated[
-    SweepOutput,
-    typer.Option(
-        "--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(SweepOutput)} (with --each)."
-    ),
-]
+OutputOption = Annotated[Output, output_option(Output)]
+SweepOutputOption = Annotated[SweepOutput, output_option(SweepOutput, "; junit needs --each")]
 FailOn = Annotated[
     str,
     fail_on(
@@ -260,7 +235,7 @@ def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
 class Printing:
     """How an answer is printed, in any format."""
 
-    color: ColorOption = Color.AUTO
+    color: ColorOption = "auto"
     quiet: Quiet = False
     report: ReportFiles = None
 
@@ -284,7 +259,7 @@ def check_output(output: SweepOutput, *, each: bool) -> None:
     Raises:
         BadParameter: there are no scenarios.
     """
-    if output is SweepOutput.JUNIT and not each:
+    if output == "junit" and not each:
         raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
 
 
@@ -305,7 +280,7 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
 
 def joined(words: list[str] | None) -> list[str]:
     """Arguments, with `deployment web` as `deployment/web`."""
-    from kwhatif.sources.manifests.named import joined_names
+    from kwhatif.sources.manifests.given import joined_names
 
     return list(joined_names(words or ()))
 
@@ -324,7 +299,7 @@ def seconds(text: str, option: str) -> float:
     Raises:
         typer.BadParameter: it is not a time.
     """
-    from kwhatif.sources.timeout import parse_timeout
+    from kwhatif.sources.network import parse_timeout
 
     try:
         return parse_timeout(text) or 0.0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,10 +15,10 @@ from kwhatif.cli.options import (
     Filenames,
     Manifests,
     Namespace,
-    Output,
     OutputOption,
     PodsIn,
     Printing,
+    described,
     fail_on,
     joined,
     named,
@@ -36,7 +35,7 @@ def schedule(
     namespace: Namespace = None,
     judging: JudgingOptions,
     reading: ReadingOptions,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: FailOn = "unschedulable",
     printing: Printing,
 ) -> None:
@@ -61,7 +60,7 @@ def schedule(
             session,
             *names,
             namespace=namespace,
-            described=output.described,
+            described=described(output),
             **judging,
             **reading,
         ),
@@ -69,7 +68,7 @@ def schedule(
         namespace=namespace,
         growth=growth,
     )
-    answer(answers, Style(output.value, printing), conditions)
+    answer(answers, Style(output, printing), conditions)
 
 
 def preempt(
@@ -86,7 +85,7 @@ def preempt(
     selection: PodSelection,
     judging: JudgingOptions,
     reading: ReadingOptions,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
     printing: Printing,
@@ -115,7 +114,7 @@ def preempt(
             session,
             *names,
             namespace=namespace,
-            described=None if explain else output.described,
+            described=None if explain else described(output),
             **selection,
             **judging,
             **reading,
@@ -124,7 +123,7 @@ def preempt(
         namespace=namespace,
         growth=growth,
     )
-    answer(answers, Style(output.value, printing, explain), conditions)
+    answer(answers, Style(output, printing, explain), conditions)
 
 
 QueueFailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "not-requeued")]
@@ -141,7 +140,7 @@ def queue(
     namespace: PodsIn = None,
     all_namespaces: AllNamespaces = False,
     selection: PodSelection,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: QueueFailOn = "none",
     printing: Printing,
@@ -167,17 +166,11 @@ def queue(
         namespace=namespace,
         growth=growth,
     )
-    answer(answers, Style(output.value, printing, explain), conditions)
-
-
-class For(Enum):
-    """Formats of advice for other programs."""
-
-    GATE = "gate"
+    answer(answers, Style(output, printing, explain), conditions)
 
 
 ForOption = Annotated[
-    For | None,
+    Literal["gate"] | None,
     typer.Option(
         "--for",
         metavar="gate",
@@ -201,7 +194,7 @@ def advise(
     workloads: Workloads = 10,
     for_: ForOption = None,
     reading: ReadingOptions,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: FailOn = "unschedulable",
     printing: Printing,
 ) -> None:
@@ -218,8 +211,8 @@ def advise(
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
-    if for_ is not None and output is not Output.TABLE:
-        raise typer.BadParameter(f"it is Markdown: leave out -o {output.value}", param_hint="--for")
+    if for_ is not None and output != "table":
+        raise typer.BadParameter(f"it is Markdown: leave out -o {output}", param_hint="--for")
 
     answers = cluster.ask(
         lambda session, names: kwhatif.advise(
@@ -239,4 +232,4 @@ def advise(
 
         print_data(fixes_to_markdown(answers.report), "markdown")
         return
-    answer(answers, Style(output.value, printing), conditions)
+    answer(answers, Style(output, printing), conditions)

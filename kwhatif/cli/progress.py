@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn, TaskID
 
-    from kwhatif.sources.dumps.progress import Progress, ReadingStep
+    from kwhatif.sources.dumps.collected import Progress, ReadingStep
 
 
 class Stages:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,8 +14,8 @@ from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import (
     AllNamespaces,
     FindingsIn,
+    FindingsOutput,
     Namespace,
-    Output,
     OutputOption,
     PodsIn,
     Printing,
@@ -24,7 +23,7 @@ from kwhatif.cli.options import (
     complete_object,
     fail_on,
     joined,
-    one_of,
+    output_option,
     seconds,
 )
 from kwhatif.cli.progress import counting_progress
@@ -36,22 +35,7 @@ if TYPE_CHECKING:
     from kwhatif.report import Report
 
 
-class AuditOutput(Enum):
-    """Formats of an audit's answer."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    BASELINE = "baseline"
-
-
+AuditOutput = Literal[FindingsOutput, "baseline"]
 AuditFailOn = Annotated[
     str,
     fail_on("high", "medium", "low", "unjudged", besides=" A level includes all that are worse."),
@@ -65,10 +49,7 @@ def audit(
     namespace: FindingsIn = None,
     all_namespaces: AllNamespaces = False,
     options: AuditArguments,
-    output: Annotated[
-        AuditOutput,
-        typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(AuditOutput)}."),
-    ] = AuditOutput.TABLE,
+    output: Annotated[AuditOutput, output_option(AuditOutput)] = "table",
     fail_on: AuditFailOn = "high",
     printing: Printing,
 ) -> None:
@@ -102,7 +83,7 @@ def audit(
     answers = cluster.ask(ask, namespace=namespace, growth=growth)
     is_interrupted = answers.report.audit is not None and answers.report.audit.stopped == "interrupted"
     with suppress(typer.Exit) if is_interrupted else nullcontext():
-        answer(answers, Style(output.value, printing), conditions)
+        answer(answers, Style(output, printing), conditions)
     if is_interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
@@ -135,7 +116,7 @@ def threats(
     all_namespaces: AllNamespaces = False,
     policy: PolicyFile = None,
     options: ThreatsArguments,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: Annotated[str, fail_on("evicting", "threatened")] = "evicting",
     printing: Printing,
 ) -> None:
@@ -165,7 +146,7 @@ def threats(
                 session, subject_, namespace=where, policy=policy, progress=advance, now=now(), **options
             )
 
-    answer(cluster.ask(ask, namespace=namespace), Style(output.value, printing), conditions)
+    answer(cluster.ask(ask, namespace=namespace), Style(output, printing), conditions)
 
 
 def who_fits(
@@ -175,7 +156,7 @@ def who_fits(
     namespace: PodsIn = None,
     all_namespaces: AllNamespaces = False,
     selection: PodSelection,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     fail_on: Annotated[str, fail_on("takes-none")] = "takes-none",
     printing: Printing,
 ) -> None:
@@ -196,4 +177,4 @@ def who_fits(
     def ask(session: Session, _: Sequence[str]) -> Report:
         return kwhatif.who_fits(session, node, namespace=where, **selection)
 
-    answer(cluster.ask(ask, namespace=where), Style(output.value, printing), conditions)
+    answer(cluster.ask(ask, namespace=where), Style(output, printing), conditions)

@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     Filenames,
     Manifests,
     Namespace,
-    Output,
     OutputOption,
     Printing,
     fail_on,
@@ -52,7 +51,7 @@ def simulate(
     scenario: ScenarioOption = None,
     options: SimulationOptions,
     validation: ValidationOption,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     explain: Explain = False,
     fail_on: FailOn = "pending,stalled,cycling,failed",
     printing: Printing,
@@ -83,4 +82,4 @@ def simulate(
             )
 
     answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace, growth=growth)
-    answer(answers, Style(output.value, printing, explain), conditions)
+    answer(answers, Style(output, printing, explain), conditions)

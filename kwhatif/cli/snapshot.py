@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kwhatif.api.options import KindsOption
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import expanded
-from kwhatif.cli.options import Color, ColorOption, seconds
+from kwhatif.cli.options import ColorOption, seconds
 from kwhatif.cli.run import now, print_blocks, print_data
 from kwhatif.cli.usage import Command, CommandGroup
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
 
+#: Formats of an inventory.
+InfoOutput = Literal["table", "json"]
 app = typer.Typer(
     cls=CommandGroup,
     help="A cluster in one file: save it, describe it.",
@@ -25,13 +26,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-
-
-class InfoOutput(Enum):
-    """Formats of an inventory."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @app.command(cls=Command)
@@ -68,7 +62,7 @@ def save(
     keep: Annotated[
         str, typer.Option("--keep", metavar="TIME", help="With --record: delete older history, such as 48h.")
     ] = "24h",
-    color: ColorOption = Color.AUTO,
+    color: ColorOption = "auto",
 ) -> None:
     """Save what scheduling needs of a cluster, and nothing else; loading it gives the same reports.
 
@@ -182,9 +176,10 @@ def info(
         typer.Argument(metavar="[PATH]...", help="Dumps, as with --from. Without any, the live cluster."),
     ] = None,
     output: Annotated[
-        InfoOutput, typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json.")
-    ] = InfoOutput.TABLE,
-    color: ColorOption = Color.AUTO,
+        Literal["table", "json"],
+        typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json."),
+    ] = "table",
+    color: ColorOption = "auto",
 ) -> None:
     """Describe a dump: what it contains, and what is missing for a trustworthy answer.
 
@@ -201,7 +196,7 @@ def info(
     at = where.moment(dumps)
     with where.progress() as advance:
         inventory = kwhatif.describe(*dumps, strict=where.strict, at=at, progress=advance, **kinds, **where.live())
-    if output is InfoOutput.JSON:
+    if output == "json":
         print_data(to_json(inventory), "json")
         return
     print_blocks(inventory_blocks(inventory), color)

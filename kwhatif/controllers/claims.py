@@ -34,8 +34,8 @@ from kwhatif.kube.model.storage import (
 )
 from kwhatif.scheduler.plugins.volume_binding.filtering import VolumeSearch
 from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
+from kwhatif.workloads.claims import ephemeral_claims, with_resource_claims
 from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.pod_claims import ephemeral_claims, with_resource_claims
 
 
 class EphemeralVolumes(BackingOff):

@@ -1,7 +1,7 @@
 """DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every eligible node.
 
 A pod is replaced when it has finished, before it is gone; with `maxSurge`, as soon as it is terminating. Rolling
-updates are in `workloads.controllers.daemon_set`.
+updates are in `workloads.daemon_set`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,16 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet
-from kwhatif.workloads.controllers.daemon_set import DaemonPodsOnNode, bounds_of, rolling_update
-from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, selects_all, tolerable_nodes
+from kwhatif.workloads.daemon_set import (
+    DaemonPodsOnNode,
+    bounds_of,
+    daemon_pod,
+    node_of,
+    pinned,
+    rolling_update,
+    selects_all,
+    tolerable_nodes,
+)
 from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL

@@ -1,6 +1,6 @@
 """Deployments (`pkg/controller/deployment/`: `deployment_controller.go`, `sync.go`, `rolling.go`, `recreate.go`).
 
-Every sync makes one kind of step. The new sizes of ReplicaSets are computed in `workloads.controllers.deployment`.
+Every sync makes one kind of step. The new sizes of ReplicaSets are computed in `workloads.deployment`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from kwhatif.kube.model.meta import LabelSelector, controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_terminal
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference
-from kwhatif.workloads.controllers.deployment import Bounds, Sized, bounds_for, is_scaling_event, scale, sync
+from kwhatif.workloads.deployment import Bounds, Sized, bounds_for, is_scaling_event, replica_set_of, scale, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.numbers import natural_number
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.replicas import replica_set_of
 from kwhatif.workloads.template import content_of, same_template
 
 

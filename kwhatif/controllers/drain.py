@@ -15,8 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, SyncResult, Update, View, Write
-from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, joined, list_pods
+from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, list_pods
 from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, EvictionGranted, EvictionRefused
+from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
@@ -294,7 +295,7 @@ class KubectlDrain:
             self.log.output.append("There are pending nodes to be drained:")
             self.log.output += [f" {name}" for name in self.failures]
             failures = list(self.failures.values())
-            self.log.output += failures[0] if len(failures) == 1 else map(joined, failures)
+            self.log.output += failures[0] if len(failures) == 1 else map(aggregate, failures)
 
     # --- one node ------------------------------------------------------------------------------------
 
@@ -315,7 +316,7 @@ class KubectlDrain:
         if not node.errors:
             self.log.output.append(f"node/{name} drained")
             return
-        error = joined(node.errors)
+        error = aggregate(node.errors)
         left = list_pods(name, self.options, view).going
         if left:
             self.log.output.append(f'There are pending pods in node "{name}" when an error occurred: {error}')
@@ -324,5 +325,5 @@ class KubectlDrain:
 
     def _fail(self, name: str, errors: list[str]) -> None:
         self.failures[name] = errors
-        error = joined(errors)
+        error = aggregate(errors)
         self.log.output.append(f'error: unable to drain node "{name}" due to error: {error}, continuing command...')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -152,9 +152,3 @@ def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStat
 def has_local_storage(pod: Pod) -> bool:
     """Whether it has an `emptyDir`, of any medium; a `hostPath` does not count."""
     return any(volume.empty_dir is not None for volume in pod.spec.volumes)
-
-
-def joined(errors: Iterable[str]) -> str:
-    """Errors as apimachinery's aggregate prints them: one as it is, several in brackets, none twice."""
-    once = list(dict.fromkeys(errors))
-    return once[0] if len(once) == 1 else f"[{', '.join(once)}]"

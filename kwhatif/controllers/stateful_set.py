@@ -1,7 +1,7 @@
 """StatefulSets (`pkg/controller/statefulset/`: `stateful_set_control.go`, `stateful_pod_control.go`).
 
 A pod is replaced by one with the same name, so only after the old one is gone. The loop over the pods is in
-`workloads.controllers.stateful_set`.
+`workloads.stateful_set`.
 """
 
 from __future__ import annotations
@@ -32,20 +32,24 @@ from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import ClaimRetentionPolicy, StatefulSet
 from kwhatif.scheduler.framework.reference import is_reference
-from kwhatif.workloads.controllers.stateful_set import Moves, Replica, first_in_order, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import (
     REVISION_LABEL,
+    Moves,
+    Replica,
     claims_of,
+    first_in_order,
     first_to_roll,
     is_ordered,
+    made_of_old,
     most_unavailable,
     numbered_pod,
     ordinals_of,
     revision_of,
+    sync,
 )
 from kwhatif.workloads.template import pod_of
 

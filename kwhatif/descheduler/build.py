@@ -23,11 +23,10 @@ from kwhatif.descheduler.policy import (
     LowNodeUtilizationArgs,
     PriorityThreshold,
     RemovePodsViolatingTopologySpreadConstraintArgs,
-    quoted,
 )
-from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
+from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, validate
 from kwhatif.errors import InputError
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import aggregate, did_you_mean, nearest, quoted
 from kwhatif.kube.matching.labels import SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PolicyIsEmpty

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.descheduler import policy as written
-from kwhatif.descheduler.policy import API_VERSION, ARGUMENTS, INTEGERS, KIND, Args, quoted
+from kwhatif.descheduler.policy import API_VERSION, ARGUMENTS, INTEGERS, KIND, Args
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest, quoted
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.meta import LabelSelector, Requirement

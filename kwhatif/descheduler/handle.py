@@ -11,8 +11,9 @@ from kwhatif.descheduler.attempt import EvictionAttempt, NodeClassRow, RefusedBy
 from kwhatif.descheduler.build import RunnablePolicy
 from kwhatif.descheduler.default_evictor import DefaultEvictor
 from kwhatif.descheduler.node_fit import NodeFit
-from kwhatif.descheduler.policy import Namespaces, quoted
+from kwhatif.descheduler.policy import Namespaces
 from kwhatif.descheduler.sandbox import Sandbox
+from kwhatif.kube.matching.field_errors import quoted
 from kwhatif.kube.matching.labels import compile_selector
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import LabelSelector

@@ -8,15 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-import msgspec
 from msgspec import Meta, field
 
 from kwhatif.kube.model.meta import LabelSelector, Model
-
-
-def quoted(text: str) -> str:
-    """The text in quotes, as `%q` prints it."""
-    return msgspec.json.encode(text).decode()
 
 
 def go_type(name: str) -> Meta:

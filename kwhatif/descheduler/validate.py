@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.descheduler import policy as of
-from kwhatif.descheduler.policy import Args, DefaultEvictorArgs, PodProtections, quoted
+from kwhatif.descheduler.policy import Args, DefaultEvictorArgs, PodProtections
+from kwhatif.kube.matching.field_errors import aggregate, quoted
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.meta import LabelSelector
 
@@ -45,12 +46,6 @@ _LIFE_TIME_STATES = (
     "Unknown",
 )
 _MAX_PERCENT = 100
-
-
-def aggregate(messages: Iterable[str]) -> str:
-    """Combine errors, without duplicates (`apimachinery/pkg/util/errors`)."""
-    distinct = tuple(dict.fromkeys(messages))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 def validate(args: Args) -> str:

@@ -119,7 +119,7 @@ def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:
 
 
 class _Taken:
-    """How many of the made-up names are taken without a gap, by host and domain: they are not tried again."""
+    """How many of the generated names are in use without a gap, by host and domain: they are not tried again."""
 
     def __init__(self, up_to: dict[tuple[str, str], int]) -> None:
         self.up_to = up_to
@@ -131,7 +131,7 @@ class _Taken:
         return cls({})
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Taken | None:
-        """Another node takes no name away; forks of the same nodes share what is known, others do not."""
+        """It stays valid when nodes are added; forks with the same nodes share it."""
         return _Taken(self.up_to.copy()) if before is None else self if after is not None else None
 
 

@@ -192,7 +192,7 @@ def resize(edit: Resize, lookup: Lookup) -> Resolved:
     return _changed(edit.pod, change, lookup)
 
 
-#: Of pod templates, the label that a restart changes: kubectl's annotation is none that rules read.
+#: The label of pod templates that a restart changes: no rule reads the annotation that kubectl sets.
 _RESTARTED = "kwhatif.dev/restarted"
 
 

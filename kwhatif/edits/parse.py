@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kwhatif.edits.data import WORDS, Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.verbs import PARSERS, Reader, shown
+from kwhatif.edits.words import WORDS, Word
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: The longest word of a command line.

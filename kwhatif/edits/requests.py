@@ -96,7 +96,7 @@ def requests(edit: Requests, lookup: Lookup) -> Resolved:
     made = [vpa for owner, vpa in vpas.items() if not owner.startswith(_ALONE)]
     known = cluster.all(VerticalPodAutoscaler)
     written: list[Any] = [vpa for vpa in made if known.get(key_of(vpa)) != vpa]
-    if not is_registered(cluster):  # it is asked what would be so if these autoscalers set requests
+    if not is_registered(cluster):  # the question is what happens if these autoscalers set requests
         written.append(MutatingWebhookConfiguration(metadata=ObjectMeta(name=WEBHOOK_CONFIGURATION)))
     source = _source(edit)
     return Resolved(
@@ -158,7 +158,7 @@ def _recommending(edit: Requests, used: Mapping[str, _Used], cluster: Cluster) -
 
 
 def _switched_on(vpa: VerticalPodAutoscaler) -> VerticalPodAutoscaler:
-    """One that only recommends, as if it also set the requests of new pods."""
+    """An autoscaler in mode Off, as if it also set the requests of new pods."""
     return replace(vpa, spec=replace(vpa.spec, update_policy=replace(vpa.spec.update_policy, update_mode=_INITIAL)))
 
 
@@ -200,7 +200,7 @@ def measured_in(cluster: Cluster) -> Iterator[Measured]:
 
 
 def _by_workload(edit: Requests, lookup: Lookup) -> tuple[dict[str, _Used], tuple[str, ...]]:
-    """Of each workload's containers the most that was measured; and the pods that are of none."""
+    """The highest measured usage of each workload's containers; and the pods that belong to no workload."""
     cluster = lookup.cluster
     rows = chain(edit.found.measured, measured_in(cluster) if FROM_METRICS in edit.sources else ())
     used: dict[str, _Used] = {}
@@ -219,19 +219,19 @@ def _by_workload(edit: Requests, lookup: Lookup) -> tuple[dict[str, _Used], tupl
 
 
 def _stored(name: str, nanos: int) -> int:
-    """As requests are stored: milli-units of cpu, bytes."""
+    """As the API server stores requests: cpu in milli-units, memory in bytes."""
     return ceil_to_milli(nanos) if name == CPU else value(nanos) * NANO
 
 
 def _only_container(pod: Pod | None) -> str | None:
-    """The container that a whole pod's usage is of; None: it has several."""
+    """The only container of a pod, to which the usage of the whole pod belongs; None: it has several."""
     names = [] if pod is None else [each.name for each in (*pod.spec.containers, *pod.spec.init_containers)]
     return names[0] if len(names) == 1 else None
 
 
 #: What `utilrand.SafeEncodeString` and `names.SimpleNameGenerator` make names of.
 _SAFE = "[bcdfghjklmnpqrstvwxz2456789]"
-#: Kinds of workloads by what stands behind their names in those of pods that are gone.
+#: Kinds of workloads, by the suffix that their pods' names have.
 _NAMED = (
     (re.compile(rf"(.+)-{_SAFE}{{5}}"), (ReplicaSet, DaemonSet, Job, ReplicationController)),
     (re.compile(r"(.+)-[0-9]+"), (StatefulSet,)),
@@ -241,7 +241,7 @@ _NAMED = (
 
 
 def _owner_named(key: str, cluster: Cluster) -> str | None:
-    """The workload of a pod that is not there any more, by its name; None: there is none of such a name."""
+    """The workload of a pod that no longer exists, found by the pod's name; None: no workload fits the name."""
     namespace, _, name = key.partition("/")
     for pattern, kinds in _NAMED:
         match = pattern.fullmatch(name)
@@ -278,7 +278,7 @@ def _notes(
 
 
 def _beyond(changed: Sequence[tuple[Pod, Pod]], cluster: Cluster) -> Iterator[str]:
-    """Nodes on which pods then request more than there is: they run on, but none of them could start there again."""
+    """Nodes whose pods then request more than is allocatable: they keep running, but not all could start again."""
     new = {key_of(pod): pod for _, pod in changed}
     touched = {pod.spec.node_name for pod in new.values()} - {""}
     sums: dict[str, dict[str, int]] = {}

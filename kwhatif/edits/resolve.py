@@ -82,7 +82,7 @@ def scale_to_max(edit: ScaleToMax, lookup: Lookup) -> Resolved:
 
 
 def _all(namespace: str | None, lookup: Lookup) -> Iterator[Scalable]:
-    """The workloads that no other workload makes, by kind and name."""
+    """Top-level workloads, which no other workload creates, by kind and name."""
     for kind in SCALABLE:
         for key in sorted(lookup.cluster.all(kind)):
             each = lookup.cluster.all(kind)[key]
@@ -91,7 +91,7 @@ def _all(namespace: str | None, lookup: Lookup) -> Iterator[Scalable]:
 
 
 def _with_counts(workloads: Sequence[Scalable], wanted: Callable[[Scalable], int]) -> Resolved:
-    """The workloads with these numbers of pods, but for those without any, and those that have them."""
+    """The workloads with these numbers of pods, except workloads without pods and those that already have them."""
     written = []
     for each in workloads:
         count = wanted(each) if replicas_of(each) else 0
@@ -162,7 +162,7 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
 
 
 def _lacking_nodes(references: Sequence[Reference], cluster: Cluster) -> Iterator[Node]:
-    """The nodes among these that the input lacks, although pods are on them: deleting one declares that it is gone."""
+    """Those of these nodes that pods name and the input lacks: deleting one declares that it is gone."""
     names = dict.fromkeys(each.name for each in references if each.resource.type is Node)
     lacking = [name for name in names if lacks_node(name, cluster)]
     used = {pod.spec.node_name for pod in cluster.all(Pod).values()} if lacking else set()

@@ -1,4 +1,7 @@
-"""Finds the objects that an edit names, by name, glob or label selector, and suggests similar names."""
+"""Finds the objects that an edit names, by name, glob or label selector, and suggests similar names.
+
+Flags of `kubectl drain` select pods, too (`k8s.io/kubectl/pkg/cmd/drain/drain.go`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.edits.edit import Reference, Wrong
+import msgspec
+
+from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.edits.edit import Drain, Reference, Wrong
 from kwhatif.kube.matching.field_errors import did_you_mean, is_like, nearest
 from kwhatif.kube.matching.labels import Selector, SelectorError, parse_selector
 from kwhatif.kube.model.cluster import Cluster
@@ -118,7 +124,7 @@ class Lookup:
 
 
 def near_objects(resource: Resource, namespace: str, name: str, cluster: Cluster, word: str = "") -> list[str]:
-    """What may be meant by an object that is not there, the likeliest first, as `pod/shop/web-0`.
+    """Existing objects that the user may mean instead of an unknown one, the likeliest first: `pod/shop/web-0`.
 
     Objects with that name in other namespaces; else, of a pod, the workload of that name and its pods; else similar
     names. `word`: how the kind was written.
@@ -139,7 +145,7 @@ def near_objects(resource: Resource, namespace: str, name: str, cluster: Cluster
 
 
 def some(keys: Sequence[str]) -> str:
-    """The first of these names, and how many more there are."""
+    """The first few of these names, and the number of the others."""
     more = f" and {len(keys) - _MOST} more" if len(keys) > _MOST else ""
     return ", ".join(keys[:_MOST]) + more
 
@@ -222,3 +228,58 @@ def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:
         values = nearest(value, known[key]) or sorted(known[key])[:_MOST]
         return did_you_mean([f"{key}={found}" for found in values])
     return did_you_mean(nearest(key, known))
+
+
+#: Flag -> option; flags that an edit expresses in another way are left out.
+_FLAGS = {
+    f"--{field.name.replace('_', '-')}": field
+    for field in msgspec.structs.fields(DrainOptions)
+    if field.name not in ("timeout", "parallel")
+}
+
+
+def drain_options(edit: Drain) -> DrainOptions:
+    """Parse the edit's flags.
+
+    Raises:
+        Wrong: an unknown flag or an invalid value.
+    """
+    options: dict[str, Any] = {"timeout": edit.timeout or 0.0}
+    for flag in edit.args:
+        name, _, value = flag.partition("=")
+        if name not in _FLAGS:
+            raise Wrong(f"unknown flag: {name}", did_you_mean(nearest(name, _FLAGS)))
+        try:
+            options[_FLAGS[name].name] = _READERS[_FLAGS[name].type](value)
+        except Wrong:
+            raise
+        except ValueError as wrong:
+            raise Wrong(f'invalid argument "{value}" for "{name}" flag: {wrong}') from wrong
+    return DrainOptions(**options)
+
+
+def _switch(text: str) -> bool:
+    """Parse a boolean as Go's `strconv.ParseBool` does; a flag without a value is true."""
+    if text in ("", "1", "t", "T", "true", "True", "TRUE"):
+        return True
+    if text in ("0", "f", "F", "false", "False", "FALSE"):
+        return False
+    raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def _pods(text: str) -> str:
+    try:
+        selector_of(text)
+    except Wrong as wrong:
+        raise Wrong("--pod-selector=<pod_selector> must be a valid label selector", wrong.message) from wrong
+    return text
+
+
+_READERS = {bool: _switch, int: _whole, str: _pods}

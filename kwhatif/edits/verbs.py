@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from kwhatif.edits import edit as edits
-from kwhatif.edits.data import Word
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.words import (
+    Word,
     assignment,
     bound_of,
     integer,
@@ -132,7 +132,7 @@ def _scale(text: str, words: list[Word], reader: Reader) -> Edit:
     return edits.Scale(text=text, targets=tuple(targets))
 
 
-#: A factor as it is written: more than any cluster grows by is a slip of the pen.
+#: A factor as it is written: a larger one than any cluster grows by is a typing error.
 _FACTOR = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?")
 _MANY = "write `scale all by 1.5`, `scale -n shop by 2`, `scale deploy/shop/web by 2` or `scale hpa to max`"
 

@@ -284,52 +284,12 @@ def _operation(row: PatchRow) -> dict[str, Any]:
 
 
 def _cluster_commands(change: AdvisedChangeRow) -> Iterator[str]:
-    for edit in change.edits:
-        if not isinstance(edit, str):
-            yield f"kubectl apply -f - <<< {shlex.quote(_manifests(edit))}"
-            continue
-        verb_, *words = shlex.split(edit)
-        match verb_:
-            case "uncordon":
-                yield f"kubectl uncordon {shlex.join(words)}"
-            case "taint":
-                yield f"kubectl taint nodes {shlex.join(words)}"
-            case "label":
-                yield f"kubectl label {shlex.join(words)}"
-            case "delete":
-                yield from _deletions(words)
-            case "scale":
-                yield _scale(words[0])
-            case "set":
-                yield _quota(words)
-            case _:
-                yield f"--if {shlex.quote(edit)}"
+    for call in change.kubectl:
+        stdin = f" <<< {shlex.quote(_manifests(call.manifests))}" if call.manifests else ""
+        yield f"kubectl {shlex.join(call.args)}{stdin}"
+    if not change.kubectl:
+        yield from (f"--if {shlex.quote(edit)}" for edit in change.edits if isinstance(edit, str))
 
 
-def _deletions(words: list[str]) -> Iterator[str]:
-    """One command for each namespace."""
-    by_namespace: dict[str, list[str]] = {}
-    for word in words:
-        _, namespace, name = word.split("/")
-        by_namespace.setdefault(namespace, []).append(name)
-    yield from (f"kubectl delete pod -n {namespace} {shlex.join(names)}" for namespace, names in by_namespace.items())
-
-
-def _scale(word: str) -> str:
-    target, _, count = word.rpartition("=")
-    kind, namespace, name = target.split("/")
-    if kind == "job":
-        patch = json.dumps({"spec": {"parallelism": int(count)}}, separators=(",", ":"))
-        return f"kubectl patch job {shlex.quote(name)} -n {namespace} -p {shlex.quote(patch)}"
-    return f"kubectl scale {kind} {shlex.quote(name)} -n {namespace} --replicas={count}"
-
-
-def _quota(words: list[str]) -> str:
-    _, namespace, name = words[0].split("/")
-    hard = dict(word.removeprefix("spec.hard[").split("]=", 1) for word in words[1:])
-    patch = json.dumps({"spec": {"hard": hard}}, separators=(",", ":"))
-    return f"kubectl patch resourcequota {shlex.quote(name)} -n {namespace} --type=merge -p {shlex.quote(patch)}"
-
-
-def _manifests(edit: dict[str, Any]) -> str:
-    return "\n---\n".join(json.dumps(each, separators=(",", ":")) for each in edit.get("apply", ()))
+def _manifests(manifests: Sequence[dict[str, Any]]) -> str:
+    return "\n---\n".join(json.dumps(each, separators=(",", ":")) for each in manifests)

@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -95,36 +94,66 @@ def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
 # --- the answer ------------------------------------------------------------------------------------------------------
 
 
-#: Command -> the field of the report that answers it, and the function that makes blocks of it.
-_MAKERS: Mapping[str, tuple[str, str]] = {
-    "advise": ("advise", "advise.advise"),
-    "audit": ("audit", "audit.audit"),
-    "autoscale": ("autoscaler", "autoscale.autoscale"),
-    "capacity": ("capacity", "capacity.capacity"),
-    "compare": ("compare", "comparison.compare"),
-    "consolidate": ("consolidate", "autoscale.consolidate"),
-    "deschedule": ("deschedule", "deschedule.deschedule"),
-    "drain": ("story", "story.story_blocks"),
-    "outage": ("story", "story.story_blocks"),
-    "queue": ("queue", "queue.queue"),
-    "resize": ("resize", "maintenance.resize"),
-    "simulate": ("story", "story.story_blocks"),
-    "threats": ("threats", "threats.threats"),
-    "upgrade": ("upgrade", "maintenance.upgrade"),
-    "who-fits": ("who_fits", "threats.who_fits"),
-}
-_SCENARIOS = "scenarios", "maintenance.scenarios"
+def _answer(report: Report, detail: Detail) -> Iterator[Block]:  # noqa: C901, PLR0911, PLR0912 - one arm for each answer, nothing else
+    """The verdict and its evidence. A module is imported when it is needed: most reports need only one."""
+    if report.scenarios:
+        from kwhatif.render.maintenance import scenarios
 
+        return scenarios(report, report.scenarios, detail)
+    match report.command:
+        case "advise" if report.advise is not None:
+            from kwhatif.render.advise import advise
 
-def _answer(report: Report, detail: Detail) -> Iterator[Block]:
-    """The verdict and its evidence. A command's module is imported when it is needed: most reports need only one."""
-    field, maker = _SCENARIOS if report.scenarios else _MAKERS.get(report.command, ("decisions", ""))
-    row = getattr(report, field)
-    if not maker or row is None:
-        return _with_aftermath(report, _judged(report, detail))
-    module, _, function = maker.partition(".")
-    blocks: Iterator[Block] = getattr(import_module(f"kwhatif.render.{module}"), function)(report, row, detail)
-    return blocks
+            return advise(report, report.advise, detail)
+        case "audit" if report.audit is not None:
+            from kwhatif.render.audit import audit
+
+            return audit(report, report.audit, detail)
+        case "autoscale" if report.autoscaler is not None:
+            from kwhatif.render.autoscale import autoscale
+
+            return autoscale(report, report.autoscaler, detail)
+        case "capacity" if report.capacity is not None:
+            from kwhatif.render.capacity import capacity
+
+            return capacity(report, report.capacity, detail)
+        case "compare" if report.compare is not None:
+            from kwhatif.render.comparison import compare
+
+            return compare(report, report.compare, detail)
+        case "consolidate" if report.consolidate is not None:
+            from kwhatif.render.autoscale import consolidate
+
+            return consolidate(report, report.consolidate, detail)
+        case "deschedule" if report.deschedule is not None:
+            from kwhatif.render.deschedule import deschedule
+
+            return deschedule(report, report.deschedule, detail)
+        case "drain" | "outage" | "simulate" if report.story is not None:
+            from kwhatif.render.story import story_blocks
+
+            return story_blocks(report, report.story, detail)
+        case "queue" if report.queue is not None:
+            from kwhatif.render.queue import queue
+
+            return queue(report, report.queue, detail)
+        case "resize" if report.resize is not None:
+            from kwhatif.render.maintenance import resize
+
+            return resize(report, report.resize, detail)
+        case "threats" if report.threats is not None:
+            from kwhatif.render.threats import threats
+
+            return threats(report, report.threats, detail)
+        case "upgrade" if report.upgrade is not None:
+            from kwhatif.render.maintenance import upgrade
+
+            return upgrade(report, report.upgrade, detail)
+        case "who-fits" if report.who_fits is not None:
+            from kwhatif.render.threats import who_fits
+
+            return who_fits(report, report.who_fits, detail)
+    return _with_aftermath(report, _judged(report, detail))
 
 
 def _judged(report: Report, detail: Detail) -> Iterator[Block]:

@@ -79,6 +79,13 @@ class Advised(Row, kw_only=True):
     count: int = 0
 
 
+class KubectlRow(Row):
+    """One call of kubectl: its arguments, and the manifests that it reads from standard input."""
+
+    args: tuple[str, ...]
+    manifests: tuple[dict[str, Any], ...] = ()
+
+
 class AdvisedChangeRow(Advised, kw_only=True):
     """One change of the advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them."""
 
@@ -90,6 +97,8 @@ class AdvisedChangeRow(Advised, kw_only=True):
     file: str | None = None
     patch: tuple[PatchRow, ...] = ()
     edits: tuple[str | dict[str, Any], ...] = ()
+    #: For a change of the cluster: the calls that make it; none where kubectl cannot make it.
+    kubectl: tuple[KubectlRow, ...] = ()
 
 
 class AdviceRow(Row, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod_group import PodGroup
-from kwhatif.scheduler.batch.cache import BatchCache, Cycles
+from kwhatif.scheduler.batch.cache import AttemptOptions, BatchCache, Cycles
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
@@ -25,15 +25,15 @@ class SimulatedAttempts:
     """Results for pods of a signature are kept, and shared by forks."""
 
     def __init__(
-        self, api_server: ApiServer, profiles: Mapping[str, Profile], *, scored: bool, gated: bool = False
+        self, api_server: ApiServer, profiles: Mapping[str, Profile], *, score_single_node: bool, gated: bool = False
     ) -> None:
-        """`scored`: see `BatchCache`; `gated`: whether PreEnqueue runs, for pods that were not popped."""
+        """`gated`: whether PreEnqueue runs, for pods that were not popped; for the other see `AttemptOptions`."""
         self._api_server = api_server
         self._profiles = profiles
         self._cycles = Cycles()
-        #: Whether pods go to the one of several best nodes that `_by_heap` says, also those that are of no group.
+        #: Whether `_by_heap` chooses among the best nodes for all pods, not only for members of groups.
         self.ties_by_heap = False
-        #: What members of groups come to, by profile; made when the first group is tried.
+        #: The results for members of groups, by profile; made when the first group is tried.
         self._of_members: dict[str, BatchCache] = {}
         #: PreEnqueue does not run again for a pod that was popped.
         self._caches = {
@@ -41,8 +41,7 @@ class SimulatedAttempts:
                 profile if gated else replace(profile, pre_enqueue=()),
                 api_server.state,
                 self._cycles,
-                scored=scored,
-                choose=self._choose,
+                AttemptOptions(score_single_node=score_single_node, choose=self._choose),
             )
             for name, profile in profiles.items()
         }
@@ -76,7 +75,7 @@ class SimulatedAttempts:
         profile = self._profiles[name]
         cache = self._of_members.get(name)
         if cache is None:
-            cache = self._of_members[name] = BatchCache(for_members(profile), state, scored=False, choose=self._choose)
+            cache = self._of_members[name] = BatchCache(for_members(profile), state, options=self._options_of_members())
         base = cache
         alone = for_members(profile)
 
@@ -84,7 +83,7 @@ class SimulatedAttempts:
             if some is None:
                 known = base.fork(fork, Cycles())
             else:
-                known = BatchCache(alone, fork, Cycles(), scored=False, choose=self._choose, placement=some)
+                known = BatchCache(alone, fork, Cycles(), self._options_of_members(some))
             return lambda pod: self._by_heap(known.attempt(pod), alone, fork, some)
 
         return attempt_group(group_cycle(profile, tries, self._choose_placement), group, members, state)
@@ -94,7 +93,7 @@ class SimulatedAttempts:
     ) -> ScheduleResult:
         """Of several best nodes the one that kube-scheduler's heap has first, by convention.
 
-        Of clusters with more nodes it looks at some only, beginning anywhere: there is no such order.
+        In larger clusters it looks at some of the nodes only, from any start: there is no such order.
         """
         if not result.tied or result.outcome != "Placed" or result.node is None or profile.extenders:
             return result
@@ -104,6 +103,9 @@ class SimulatedAttempts:
         if whole.scores is None:
             return result
         return replace(result, node=whole.scores.first_in_heap(), reserve=whole.cycle.reserve)
+
+    def _options_of_members(self, placement: frozenset[str] | None = None) -> AttemptOptions:
+        return AttemptOptions(score_single_node=False, choose=self._choose, placement=placement)
 
     def _choose_placement(self, names: Sequence[str]) -> str:
         chance = self._api_server.chance

@@ -85,7 +85,7 @@ class InstantEngine:
         #: Called with the result of every attempt before anything changes; they may remove the pod from the state.
         self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         self._profiles = profiles
-        self._attempts = SimulatedAttempts(self.api_server, profiles, scored=True, gated=True)
+        self._attempts = SimulatedAttempts(self.api_server, profiles, score_single_node=True, gated=True)
         self._is_ready = is_ready
         self._counts_budgets = counts_budgets
         self._queue: list[_Entry] = []
@@ -187,7 +187,7 @@ class InstantEngine:
         return self._attempts.attempt_group(group, members)
 
     def evict_for_group(self, result: GroupResult) -> GroupResult:
-        """Those whom the group evicts are gone, and it is tried again: what comes of that."""
+        """The result of another attempt, once the pods that the group evicts are gone."""
         found, state = result.preemption, self.api_server.state
         assert found is not None, "it evicts"
         budgets = Budgets(state.cluster)

@@ -29,7 +29,7 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.deployment import HASH_LABEL
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 
 #: A picture that has come back this often counts as a loop, although something is still due that might end it.

@@ -79,7 +79,7 @@ class Scheduler:
         cluster = api_server.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        self.attempts = SimulatedAttempts(api_server, profiles, scored=scored)
+        self.attempts = SimulatedAttempts(api_server, profiles, score_single_node=scored)
         self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
@@ -100,8 +100,8 @@ class Scheduler:
         #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
         self.forgets_nominations = False
         self._is_muted = False
-        #: How many attempts begin before those know of it who come after a pod that evicts others: evictions are made
-        #: beside the loop, and it takes a moment until the cache and the queue hear of them.
+        #: How many more attempts begin before an eviction shows in the cache and the queue: upstream evicts in the
+        #: background.
         self.preempts_after = 0
         self._preemptions: deque[tuple[int, Callable[[], None]]] = deque()
         self._attempted = 0

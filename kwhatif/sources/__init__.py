@@ -1,1 +1,1 @@
-"""Reading: dumps into a `Cluster`, manifests into typed objects; every problem is collected, none is the last."""
+"""Reading: dumps into a `Cluster`, manifests into typed objects; the first problem never ends the reading."""

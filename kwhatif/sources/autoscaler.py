@@ -18,8 +18,8 @@ from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.config_file import read_config, read_data
 from kwhatif.sources.decoding.lenient import reader
-from kwhatif.sources.text.origin import FieldPath, to_text
-from kwhatif.sources.validation.objects import STORED
+from kwhatif.sources.decoding.objects import STORED
+from kwhatif.sources.text.problems import FieldPath, to_text
 
 _TOP = ("groups", "expander", "flags")
 _OF_GROUP = ("name", "min", "max", "target", "nodes", "template", "price", "priority")

@@ -21,11 +21,10 @@ from kwhatif.errors import Problem
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.quantity import NANO, parse_quantity
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.text.files import GivenText, find_inputs, read_inputs
-from kwhatif.sources.text.origin import Origin
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.problems import Origin, Problems
 
 #: More than any machine has: 2**50 cores, or bytes times as many again.
 _MOST = 2**60

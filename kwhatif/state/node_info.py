@@ -61,7 +61,7 @@ class NodeInfo:
         #: Nodes of one shape differ only in name, near-unique labels and amounts (`shapes`).
         self.shape = shape
         status = node.status
-        listed = status.capacity if status.allocatable is None else status.allocatable
+        listed = status.allocatable_or_capacity
         allocatable = resource_nanos(listed)
         #: Milli-CPU, bytes and scalars that pods may use.
         self.allocatable: Resources = to_resources(allocatable)

@@ -1,9 +1,7 @@
 """Many scenarios of one cluster: it is loaded and settles once, and each scenario continues on a fork.
 
-    scenario    the question about each, and `NodePlayer`, which answers it
     processes   players in parallel, in processes on this machine
     on_dask     the same on a Dask cluster
-    report      the answers as a report, the worst first
 
 The answer does not depend on which of them plays a scenario.
 """

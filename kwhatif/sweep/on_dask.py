@@ -8,12 +8,12 @@ from concurrent.futures import CancelledError
 from typing import Any, Generic
 
 from kwhatif.errors import InputError, OutOfTime, Problem, WorkersLost
-from kwhatif.questions.story.player import Outcome, Player, S
-from kwhatif.sweep.scenario import blocks
+from kwhatif.questions.story.played import Outcome, Player, S
+from kwhatif.sweep.processes import blocks
 
 #: The timeout for a scheduler that does not answer.
 _PATIENCE = "10s"
-#: How often it is looked whether there is still time, in seconds.
+#: How often to check whether there is still time, in seconds.
 _LOOK = 0.1
 #: After this many lost workers a block is not handed out again.
 _TRIES = 3
@@ -75,7 +75,7 @@ class _Work(Generic[S, Outcome]):
             self._there.release()
 
     def _awaited(self, done: Any) -> Iterator[Any]:
-        """The tasks as they end; none any more once nothing waits for outcomes."""
+        """The tasks as they end; it stops when nothing waits for outcomes any more."""
         while not done.is_empty():
             while not done.has_ready():
                 if not self._player.is_awaited():

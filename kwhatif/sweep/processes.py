@@ -19,8 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
 from kwhatif.errors import OutOfTime, WorkersLost
-from kwhatif.questions.story.player import Named, Outcome, Player, S
-from kwhatif.sweep.scenario import blocks, weight_of
+from kwhatif.questions.story.played import Named, Outcome, Player, S
 
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
@@ -93,7 +92,7 @@ def play_in_processes(
 
 
 def _some_first(scenarios: Sequence[S], jobs: int) -> tuple[list[S], list[S]]:
-    """A few from all parts of the sequence, none if they would take a large part of the time; and the others."""
+    """A few from all parts of the sequence, and the others; none if they would take a large part of the time."""
     count = min(_FIRST, len(scenarios) // (8 * jobs))
     places = {number * len(scenarios) // count for number in range(count)}
     places = {place for place in places if weight_of(scenarios[place]) == 1}
@@ -147,7 +146,7 @@ class _Team(Generic[S, Outcome]):
                 yield self._player.play(own.pop(0))
 
     def _stock_up(self, weight: int) -> None:
-        """Each worker has as much to do as this process plays next: until that is done none is given anything."""
+        """Give each worker as much to do as this process plays next: until then no worker gets more."""
         for worker, (_, block) in self._working.items():
             more: list[S] = []
             while self.left and sum(map(weight_of, (*block, *more))) < weight:
@@ -177,7 +176,7 @@ class _Team(Generic[S, Outcome]):
                     self._give(worker, process, block)
 
     def _ready(self, timeout: float | None) -> Sequence[object]:
-        """The workers that have said something; without a timeout there is one, unless time is over."""
+        """The workers that have sent something; without a timeout there is at least one, unless time is over."""
         while not (ready := wait(list(self._working), _LOOK if timeout is None else timeout)) and timeout is None:
             if not self._player.is_awaited():
                 raise OutOfTime("it was given up")
@@ -226,3 +225,24 @@ def _next_block(orders: Connection, parent: int) -> list[Named]:
     except EOFError:
         return []
     return found
+
+
+def weight_of(scenario: Named) -> int:
+    """Roughly its cost, compared with one node: the number of its nodes."""
+    return len(getattr(scenario, "nodes", ())) or 1
+
+
+def blocks(scenarios: Sequence[S], workers: int) -> Iterator[Sequence[S]]:
+    """The scenarios in blocks, small enough for all workers to finish at about the same time."""
+    size = max(1, min(32, len(scenarios) // (8 * workers)))
+    block: list[S] = []
+    weight = 0
+    for scenario in scenarios:
+        own = weight_of(scenario)
+        if block and weight + own > size:
+            yield block
+            block, weight = [], 0
+        block.append(scenario)
+        weight += own
+    if block:
+        yield block

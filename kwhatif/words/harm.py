@@ -79,7 +79,7 @@ def _no_growth(finding: AuditFindingRow) -> str:
 
 def _worse(finding: AuditFindingRow) -> str:
     row = finding.worst
-    return f"{_whom(finding)} would fare worse with {row.scenario}: {row.said}{_why(finding)}"
+    return f"{_whom(finding)} would do worse under {row.scenario}: {row.said}{_why(finding)}"
 
 
 def _pending(finding: AuditFindingRow) -> str:
@@ -210,24 +210,24 @@ def _why(finding: AuditFindingRow) -> str:
     return f": {said}" if said else ""
 
 
-#: Causes in words: `{about}` is their subject, `{key}` the affected object.
+#: Causes in words: `{its}` are one workload's or several, `{about}` is their subject, `{key}` the affected object.
 _CAUSES: Mapping[AuditCause, str] = {
     "affinity": "the pods that it must be with are not there ({about})",
-    "anti-affinity": "its anti-affinity ({about}) leaves no node",
-    "spread": "its spread constraint ({about}) leaves no node",
-    "volume": "its volume cannot be used on another node",
-    "ports": "its host port is taken on every node",
+    "anti-affinity": "{its} anti-affinity ({about}) leaves no node",
+    "spread": "{its} spread constraint ({about}) leaves no node",
+    "volume": "{its} volume cannot be used on another node",
+    "ports": "{its} host port is taken on every node",
     "devices": "no node has the devices free",
     "gates": "scheduling gates {about}",
     "quota": "quota {about} is used up",
     "limits": "a LimitRange forbids it: {said}",
     "pod-security": "Pod Security forbids it",
     "admission": "{said}",
-    "one-node": "its pods share a node",
-    "one-zone": "its pods share the zone",
-    "node-silent": "its pod is not replaced until the lost node is back, or has the out-of-service taint",
+    "one-node": "{its} pods share a node",
+    "one-zone": "{its} pods share the zone",
+    "node-silent": "{its} pod is not replaced until the lost node is back, or has the out-of-service taint",
     "zone-lost": "too much of the zone is lost: nothing is evicted there",
-    "tolerates": "its pods tolerate the loss of their node forever, or beyond the horizon",
+    "tolerates": "{its} pods tolerate the loss of their node forever, or beyond the horizon",
     "toleration-unknown": "nothing says for how long its pods tolerate the loss of their node",
     "demands-all": "budget {key} never lets a pod go",
     "many-budgets": "budgets {about} select the same pods: these cannot be evicted",
@@ -239,7 +239,7 @@ _CAUSES: Mapping[AuditCause, str] = {
 }
 
 
-#: Causes whose text for several workloads needs more than `their` instead of `its`.
+#: Causes whose text for several workloads differs in more than `{its}`.
 _CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
     "volume": "their volumes cannot be used on another node",
     "ports": "their host ports are taken on every node",
@@ -268,8 +268,10 @@ def why(row: HarmRow, subjects: int = 1) -> str:
             return f"{'their volumes stay' if several else 'its volume stays'} attached to the node that has it"
     said = _CAUSES.get(row.cause, "")
     if several:
-        said = _CAUSES_OF_SEVERAL.get(row.cause) or re.sub("^its ", "their ", said)
-    return said.format(about=about, key=_key(row.subject), said=row.said, example=row.example)
+        said = _CAUSES_OF_SEVERAL.get(row.cause, said)
+    return said.format(
+        its="their" if several else "its", about=about, key=_key(row.subject), said=row.said, example=row.example
+    )
 
 
 def levels(findings: Sequence[AuditFindingRow]) -> str:

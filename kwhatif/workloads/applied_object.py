@@ -1,4 +1,4 @@
-"""An object once a manifest is applied: the manifest merged with the existing object (`workloads.merge`)."""
+"""An object once a manifest is applied: the manifest merged with the existing object."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Merged(NamedTuple):
     """An object once a manifest is applied."""
 
     object: Any
-    #: What becomes of its template; None: it has none, or that cannot be said.
+    #: What happens to its template; None: it has none, or it is not known.
     difference: TemplateDifference | None = None
     #: Whether it keeps a number of pods that the manifest leaves out, and that may have been applied before.
     keeps_number: bool = False
@@ -128,7 +128,7 @@ def _given(new: Any) -> Json | None:
 
 
 def _with_number(new: Any, known: Any, owned: Owned) -> Any:
-    """It with the number of pods that there are to be, where it names none."""
+    """The object with the number of replicas filled in, where it names none."""
     if not isinstance(new, SCALABLE) or new.spec.replicas is not None or owned.has(".spec.replicas"):
         return new
     return replace(new, spec=replace(new.spec, replicas=known.spec.replicas))
@@ -144,7 +144,7 @@ def _data_of(obj: Any) -> Json:
 
 
 def _applicable(data: Json) -> Json:
-    """What of it an apply changes."""
+    """The part of it that an apply can change."""
     metadata: Mapping[str, Any] = data.get("metadata") or {}
     kept = {key: metadata[key] for key in _METADATA if isinstance(metadata.get(key), Mapping)}
     return {**{key: value for key, value in data.items() if key not in _NOT_APPLIED}, "metadata": kept}

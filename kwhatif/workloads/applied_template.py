@@ -40,10 +40,10 @@ class Owned(NamedTuple):
     is_whole: bool = True
 
 
-#: Nothing is known of what was applied before: then nothing goes.
+#: Nothing is known of what was applied before: then nothing is removed.
 UNKNOWN = Owned(lambda _: False)
 
-#: By which fields the entries of a list are known (`patchMergeKey` in the API's types); the first counts.
+#: The fields that identify entries of a list (`patchMergeKey` in the API's types); the first counts.
 _MERGE_KEYS: Mapping[str, Sequence[str]] = {
     "containers": ("name",),
     "drivers": ("name",),
@@ -162,7 +162,7 @@ def _in_order(live: Sequence[Any], wanted: Sequence[Any], merged: Mapping[Any, A
 
 
 def _known_by(name: str, live: list[Any], given: list[Any]) -> str | None:
-    """The field by which all entries of both lists are known; None where they are replaced as a whole."""
+    """The field that identifies the entries of both lists; None where the list is replaced as a whole."""
     entries = [*live, *given]
     if not all(isinstance(entry, dict) for entry in entries):
         return None
@@ -316,7 +316,7 @@ def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> TemplateDifference 
 
 
 def _is_reordered(stored: KnownTemplate, given: Fields) -> bool:
-    """Whether the entries of a list would stand in another order; those that the manifest does not have aside."""
+    """Whether entries of a list would be in another order, except those that the manifest does not have."""
     for path, keys in given.orders.items():
         order = [stored.value(key) for key in keys]
         if [key for key in stored.fields.orders.get(stored.path(path), ()) if key in set(order)] != order:

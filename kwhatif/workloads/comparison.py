@@ -37,13 +37,12 @@ from kwhatif.workloads.applied_object import Merged, merged, updated_pod
 from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of
 from kwhatif.workloads.expand import expand, replicas_of
-from kwhatif.workloads.expansion import Expansion, ReplicaGroup
 from kwhatif.workloads.job import is_finished, wanted_pods
 from kwhatif.workloads.numbers import ordinal_of
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, is_ordered, ordinals_of
-from kwhatif.workloads.template import has_images, same_template
+from kwhatif.workloads.template import Expansion, ReplicaGroup, has_images, same_template
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.
@@ -55,17 +54,17 @@ class WorkloadUpdate(msgspec.Struct, frozen=True):
     """The difference that applying a workload makes."""
 
     kind: Kind
-    #: The pods that make way in any case: old ones for those of the end state.
+    #: The pods that are removed in any case: old ones, for those of the end state.
     removed: tuple[Pod, ...] = ()
-    #: Of what is new, or starts again: its pods.
+    #: The pods of a workload that is new, or that is restarted.
     added: Expansion = Expansion()
-    #: Where only the number of pods changes, how many more there are to be; negative, if fewer.
+    #: Where only the number of pods changes: how many are added; negative if pods are removed.
     more: int = 0
-    #: How many more pods there are to be, beyond those that are made one by one.
+    #: The number of further pods, beyond those that are created one by one.
     left_out: int = 0
-    #: A bare pod of the cluster, as it is from now on.
+    #: A bare pod of the cluster, in its new form.
     pod: Pod | None = None
-    #: The API server would not take the change.
+    #: The API server would reject the change.
     denied: Denied | None = None
     #: What had to be assumed.
     caveat: Caveat | None = None
@@ -96,7 +95,7 @@ def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final
 
 
 def plan_merged(new: Merged, cluster: Cluster, rollout: Rollout = "final") -> WorkloadUpdate:
-    """What it changes that a workload of the cluster is this one from now on."""
+    """What changes when the cluster's workload becomes this one."""
     workload, difference = new.object, new.difference
     known: Any = cluster.get(type(workload), key_of(workload))
     update = _update(workload, known, pods_of(workload, cluster), cluster, rollout)
@@ -111,7 +110,7 @@ def plan_merged(new: Merged, cluster: Cluster, rollout: Rollout = "final") -> Wo
 
 
 def restart(workload: PodSource, cluster: Cluster) -> WorkloadUpdate:
-    """What it changes that the cluster's workload starts again: every pod of it goes, and is made again.
+    """What a restart of the cluster's workload changes: every pod is deleted and created again.
 
     Nothing, for a pod that has not started yet.
     """
@@ -186,7 +185,7 @@ def _update_pod(pod: Pod, known: Pod) -> WorkloadUpdate:
 
 
 def _numbers(new: Any, known: Any, pods: Sequence[Pod]) -> tuple[int, int]:
-    """How many pods there are to be, before and after."""
+    """The desired number of pods, before and after."""
     before = len(active(pods)) if known is None else replicas_of(known)
     return before, before if new.spec.replicas is None else replicas_of(new)
 
@@ -198,7 +197,7 @@ def _scaled(before: int, after: int) -> WorkloadUpdate:
 def _update_deployment(
     new: Deployment, known: Deployment | None, pods: Sequence[Pod], rollout: Rollout
 ) -> WorkloadUpdate:
-    """A changed template replaces all pods; by and by, unless the strategy is Recreate."""
+    """A changed template replaces all pods: step by step, unless the strategy is Recreate."""
     if known is not None and (new.spec.paused or same_template(known.spec.template, new.spec.template)):
         return _scaled(*_numbers(new, known, pods))  # a paused Deployment scales what it has
     return ROLLS if rollout == "end" else WorkloadUpdate("changed")
@@ -232,7 +231,7 @@ def _update_stateful_set(
 
 
 def _stuck(new: StatefulSet, by_ordinal: Mapping[int, Pod]) -> OrderedPodPending | None:
-    """A pod that is pending in the cluster holds up all else; whether it will run is another question."""
+    """A pod that is pending in the cluster blocks the others; whether it will run is another question."""
     waiting = [pod.metadata.name for _, pod in sorted(by_ordinal.items()) if not pod.spec.node_name]
     if not waiting or not is_ordered(new):
         return None
@@ -264,7 +263,7 @@ def _update_job(new: Job, known: Job | None) -> WorkloadUpdate:
         message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: {{…}}: field is immutable'
         return WorkloadUpdate("changed", denied=Denied(message, InvalidObject()))
     done = known.status.succeeded
-    # Once a pod of a Job without completions has succeeded, no more are made of it.
+    # Once a pod of a Job without `completions` has succeeded, the Job creates no more pods.
     is_over = is_finished(known) or (done > 0 and new.spec.completions is None and not new.spec.suspend)
     return UNCHANGED if is_over else _scaled(wanted_pods(known.spec, done), wanted_pods(new.spec, done))
 
@@ -272,7 +271,7 @@ def _update_job(new: Job, known: Job | None) -> WorkloadUpdate:
 def _update_cron_job(
     new: CronJob, known: CronJob | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
 ) -> WorkloadUpdate:
-    """Another template shows at the next run; the one that is under way goes on, and in the end is over."""
+    """A changed template counts from the next run on; the current run continues to its end."""
     if known is not None:
         before, after = known.spec.job_template.spec, new.spec.job_template.spec
         same = same_template(before.template, after.template) and wanted_pods(before) == wanted_pods(after)

@@ -12,11 +12,10 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.kube.model.quantity import amounts
-from kwhatif.workloads.expansion import Expansion, ReplicaGroup
+from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import most_pods
-from kwhatif.workloads.replicas import free_names
-from kwhatif.workloads.template import pod_of
+from kwhatif.workloads.template import Expansion, ReplicaGroup, pod_of
 
 #: `.name`, `["any name"]`, `[0]`, `[*]` (every entry of a list or map), `.*`.
 _STEP = re.compile(

@@ -28,14 +28,14 @@ LIKE: Mapping[str, type[StandIn]] = {
 _OWN_NAME = "{/metadata/name}"
 _POINTER = re.compile(r"\{(\.?/[^{}]*|index|number)\}")
 _ABSENT: Any = object()
-#: A label for pods that would have none.
+#: The label that is given to pods that would have none.
 _WORKLOAD = "kwhatif.dev/workload"
-#: More copies than any cluster has are a mistake.
+#: The most copies; a larger number is a mistake.
 _MOST = 10_000
 
 
 class Controlled(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Whose pods they are, where not the custom resource itself controls them."""
+    """The object that controls the pods, where that is not the custom resource itself."""
 
     kind: str
     name: str = _OWN_NAME
@@ -46,9 +46,9 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
     kind: str
     group: str
-    #: The name in URLs and in roles; "": made of the kind as Kubernetes' own are.
+    #: The name in URLs and in roles; "": derived from the kind as for Kubernetes' own kinds.
     plural: str = ""
-    #: In which a live cluster is asked for it: the first of them that is served.
+    #: The versions in which a live cluster is asked for it; the first that is served counts.
     versions: tuple[str, ...] = ("v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
     #: What it behaves like.
     like: Literal["DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"] = "ReplicaSet"
@@ -64,7 +64,7 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     selector: Any = "/spec/selector"
     #: More of its spec.
     spec: dict[str, Any] = {}
-    #: Whether its controller makes an object of that kind and name, of which the pods are.
+    #: Whether its controller creates an object of that kind and name, which owns the pods.
     makes: bool = False
     #: Which object controls the pods; without it, the custom resource.
     controlled_by: Controlled | None = None
@@ -78,7 +78,7 @@ class WorkloadKind(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     template_of: Controlled | None = None
     #: Whether its controller adds more to the pods than the custom resource says: running pods show it.
     operated: bool = False
-    #: Whether its objects are not read: it is made up of the pods that no other kind has.
+    #: Whether its objects are never read: they are inferred from pods that no other kind controls.
     inferred: bool = False
     #: What is not modelled of it.
     note: str = ""

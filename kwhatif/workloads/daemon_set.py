@@ -1,4 +1,7 @@
-"""DaemonSets: one pod per node (`pkg/controller/daemon/`: `daemon_controller.go`, `util/daemonset_util.go`)."""
+"""DaemonSets: one pod per node, and rolling updates (`pkg/controller/daemon/`: `daemon_controller.go`, `update.go`).
+
+Upstream updates the nodes in the random order of a Go map; here, by name.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ from kwhatif.kube.model.meta import LabelSelector, Requirement, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
-from kwhatif.kube.model.workload import DaemonSet
-from kwhatif.workloads.expansion import Expansion, ReplicaGroup
+from kwhatif.kube.model.workload import DaemonSet, RollingUpdate, UpdateStrategy
+from kwhatif.workloads.deployment import names_for
 from kwhatif.workloads.generated import hash_of
+from kwhatif.workloads.numbers import resolved
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.replicas import names_for
 from kwhatif.workloads.stateful_set import REVISION_LABEL
-from kwhatif.workloads.template import content_of, pod_of
+from kwhatif.workloads.template import Expansion, ReplicaGroup, content_of, pod_of
 
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _KEEPING_AWAY = (
@@ -82,12 +85,12 @@ def tolerable_among(daemon_set: DaemonSet, nodes: Iterable[tuple[str, Node]]) ->
 
 
 def selects_all(daemon_set: DaemonSet) -> bool:
-    """Whether its selector selects all pods, or none is given: its controller does not touch it then."""
+    """Whether it has no selector, or one that selects all pods: then its controller does nothing."""
     return daemon_set.spec.selector in (None, LabelSelector())
 
 
 def newest_label(pods: Iterable[Pod]) -> str:
-    """The revision of the pod that was made last; "" if none has one."""
+    """The revision of the newest pod; "" if no pod has one."""
     labelled = [pod for pod in pods if pod.metadata.labels.get(REVISION_LABEL)]
     newest = max(labelled, key=lambda pod: (_created_at(pod), pod.metadata.name), default=None)
     return "" if newest is None else newest.metadata.labels[REVISION_LABEL]
@@ -162,3 +165,110 @@ def _pinned(affinity: Affinity, node: str) -> Affinity:
     name = Requirement(key=NAME_FIELD, operator="In", values=(node,))
     required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
     return replace(affinity, node_affinity=replace(affinity.node_affinity or NodeAffinity(), required=required))
+
+
+class DesiredNodeCounts(NamedTuple):
+    """On how many nodes a DaemonSet wants a pod, how many may lack it, and how many may have two, during a rollout."""
+
+    wanted: int
+    unavailable: int
+    surge: int
+
+
+class NodeMoves(NamedTuple):
+    """Nodes on which a new pod is created, and nodes whose old pod is deleted."""
+
+    create: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
+def bounds_of(strategy: UpdateStrategy, wanted: int) -> DesiredNodeCounts:
+    """The bounds of a rolling update (`updatedDesiredNodeCounts`)."""
+    rolling = strategy.rolling_update or RollingUpdate()
+    surge = resolved(rolling.max_surge, wanted, default=0, round_up=True)
+    unavailable = resolved(rolling.max_unavailable, wanted, default=1, round_up=True)
+    return DesiredNodeCounts(wanted, unavailable if unavailable or surge else 1, surge)
+
+
+class DaemonPodsOnNode(NamedTuple):
+    """The pods of the DaemonSet on one node that are not terminating, at most one of each template."""
+
+    #: Their keys.
+    old: str | None
+    new: str | None
+    old_available: bool
+    new_available: bool
+    #: Whether a pod is made there.
+    should_run: bool
+    #: There are several pods of one template: nothing is done there until only one is left.
+    is_crowded: bool
+
+    @classmethod
+    def of(cls, pods: Iterable[tuple[str, bool, bool]], *, should_run: bool) -> DaemonPodsOnNode:
+        """Made of each pod's key, whether it has the new template, and whether it is available."""
+        found: dict[bool, tuple[str, bool]] = {}
+        is_crowded = False
+        for key, is_new, available in pods:
+            is_crowded |= is_new in found
+            found.setdefault(is_new, (key, available))
+        (old, old_available), (new, new_available) = found.get(False, (None, False)), found.get(True, (None, False))
+        return cls(old, new, old_available, new_available, should_run, is_crowded)
+
+
+def rolling_update(nodes: Mapping[str, DaemonPodsOnNode], strategy: UpdateStrategy, wanted: int) -> NodeMoves:
+    """One step (`rollingUpdate`): nodes that get a new pod, and keys of the old pods that go.
+
+    Args:
+        nodes: that have any pod, terminating ones included, by name.
+        strategy: of the DaemonSet.
+        wanted: how many nodes should have a pod.
+    """
+    bounds = bounds_of(strategy, wanted)
+    return _beside(nodes, bounds) if bounds.surge else _instead(nodes, bounds)
+
+
+def _instead(nodes: Mapping[str, DaemonPodsOnNode], bounds: DesiredNodeCounts) -> NodeMoves:
+    """Old pods that are not available go at once, and as many others as may be missing.
+
+    QUIRK: a node whose only pod is terminating counts as one where it is missing, also if it never ends.
+    """
+    missing, idle, candidates = 0, [], []
+    for node in nodes.values():
+        if node.is_crowded or (node.old is None) == (node.new is None):
+            missing += 1
+        elif node.old is None:
+            missing += not node.new_available
+        elif node.old_available:
+            candidates.append(node.old)
+        else:
+            missing += 1
+            idle.append(node.old)
+    return NodeMoves(delete=(*idle, *candidates[: max(0, bounds.unavailable - missing)]))
+
+
+def _beside(nodes: Mapping[str, DaemonPodsOnNode], bounds: DesiredNodeCounts) -> NodeMoves:
+    """New pods come beside old ones, which go once the new ones are available."""
+    create: list[str] = []
+    candidates: list[str] = []
+    delete: list[str] = []
+    leaving: list[str] = []
+    surging = available = 0
+    for name, node in nodes.items():
+        if node.is_crowded:
+            surging += 1
+            continue
+        available += node.new_available if node.old is None else node.old_available
+        if node.old is None:
+            continue
+        if node.new is not None:
+            if node.new_available:
+                delete.append(node.old)
+            else:
+                surging += 1
+        elif not node.should_run:
+            (leaving if node.old_available else delete).append(node.old)
+        else:
+            (candidates if node.old_available else create).append(name)
+    spare = max(0, available - bounds.wanted)
+    more = max(0, bounds.surge - surging)
+    return NodeMoves((*create, *candidates[:more]), (*delete, *leaving[:spare]))

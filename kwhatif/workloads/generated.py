@@ -18,11 +18,11 @@ from kwhatif.kube.model.meta import ObjectMeta
 
 T = TypeVar("T", bound=KubernetesObject)
 
-#: Without vowels, and without digits that look like letters: no name becomes a word.
+#: No vowels, and no digits that look like letters: so no name spells a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _SUFFIXES = len(_ALPHABET) ** _SUFFIX_LENGTH
-#: Has no common divisor with the number of suffixes: steps of this size visit all of them.
+#: It has no common divisor with the number of suffixes, so steps of this size visit all of them.
 _STRIDE = 5_308_417
 _MAX_PREFIX = 63 - _SUFFIX_LENGTH
 _SPACE = uuid.UUID("8f6f0a4e-1f0c-5d43-9a4b-2a6a2f8c7a11")

@@ -40,7 +40,7 @@ _NO_VOLUME = Volume()
 
 
 def difference(pod: Pod, expected: Expected) -> Injection:
-    """What the pod has more than is expected.
+    """What the pod has in addition to what is expected.
 
     QUIRK: requests of a pod whose spec has changed since it was created are not compared: it may have been resized
     in place, which `metadata.generation` shows; before 1.33 there was no in-place resize.
@@ -70,7 +70,7 @@ def _is_expected(toleration: Toleration, own: Sequence[Toleration]) -> bool:
 
 
 def _injected(containers: Sequence[Container], own: set[str]) -> InjectedContainers:
-    """Those of others, before the first own one and after it."""
+    """Containers that others have added, before and after the first of the pod's own."""
     first = next((place for place, each in enumerate(containers) if each.name in own), 0)
     return InjectedContainers(
         tuple(containers[:first]), tuple(each for each in containers[first:] if each.name not in own)
@@ -108,7 +108,7 @@ def _other(has: ResourceList, expected: ResourceList, asked: ResourceList) -> Re
 
 
 def shared(found: Sequence[Injection]) -> tuple[Injection, bool]:
-    """What all of them have, and whether any has more than that, or something else; images do not count."""
+    """What all of them have, and whether any has more, or something else; images do not count."""
     first, *others = found
     if all(each is first or each == first for each in others):
         return first, False

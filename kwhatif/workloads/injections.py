@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.admission.asked import NewObject, asked_about
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
+from kwhatif.admission.webhooks import NewObject, asked_about
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
@@ -104,12 +104,12 @@ _Controlled = Mapping[tuple[str, str], Sequence[Pod]]
 
 
 class _Shown(NamedTuple):
-    """What the pods of one workload show: perhaps nothing."""
+    """What the pods of one workload show; it may be nothing."""
 
     injection: Injection
     pods: int
     differ: bool
-    #: What its template says to webhooks.
+    #: The marks of its template by which webhooks decide.
     marks: Marks
     host_network: bool
 
@@ -203,7 +203,7 @@ class ShownInjections:
     # --- pods of others ------------------------------------------------------------------------------
 
     def _from_others(self, pod: Pod) -> KnownInjection | None:
-        """What all workloads of the namespace get that say the same to webhooks."""
+        """What all workloads of the namespace with the same marks get."""
         namespace, host_network = pod.metadata.namespace, pod.spec.host_network
         marks = marks_of(pod.metadata, namespace, self._cluster)
         if not marks:
@@ -217,7 +217,7 @@ class ShownInjections:
         return self._of_others[place]
 
     def _elsewhere(self, marks: Marks, *, host_network: bool) -> dict[str, _Shown]:
-        """Those of the first other namespace that has any: which pods a webhook is asked about does not end at one."""
+        """The pods of the first other namespace that has such: webhooks do not stop at a namespace."""
         for namespace in sorted(self._cluster.derived(_keys_by_namespace, Pod)):
             stands_for = (pods[0].metadata for pods in self._controlled(namespace).values())
             if any(marks_of(meta, namespace, self._cluster) == marks for meta in stands_for):
@@ -320,7 +320,7 @@ def _expected(controller: PodController, template: PodTemplateSpec, cluster: Clu
         spec=spec,
         template=default_object(pod).spec,
         claims=frozenset(each.metadata.name for each in claims),
-        # A class that the input lacks has a say in both.
+        # A class that the input lacks may change both.
         places=is_known or template.spec.runtime_class_name is None,
     )
 
@@ -330,7 +330,7 @@ def _known(owner: str, shown: _Shown) -> KnownInjection:
 
 
 def _known_of_others(similar: Mapping[str, _Shown], marks: Marks, namespace: str) -> KnownInjection | None:
-    # Requests are recommended for one workload, not for those that say the same to webhooks.
+    # Requests are recommended for one workload, not for all with the same marks.
     injection, differ = shared([replace(each.injection, resources={}) for each in similar.values()])
     if not injection:
         return None

@@ -10,10 +10,9 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.workload import CronJob, Job, JobSpec, completions_of
-from kwhatif.workloads.expansion import Expansion, ReplicaGroup
+from kwhatif.workloads.deployment import equal_pods, free_names
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.replicas import equal_pods, free_names
-from kwhatif.workloads.template import pod_of
+from kwhatif.workloads.template import Expansion, ReplicaGroup, pod_of
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _INDEXED = "Indexed"

@@ -69,7 +69,7 @@ def _allowed(cluster: Cluster) -> _Allowed:
 
 
 def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
-    """How many pods that request the same the nodes have room for now, by amounts alone: never too few."""
+    """How many pods with the same requests the nodes have room for now, by amounts alone: never too few."""
     wanted = pod.resources.requested
     fits = 0
     for node in nodes:
@@ -84,7 +84,7 @@ def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
 
 
 def _largest(cluster: Cluster) -> int:
-    """How many pods the largest workload has, or more: not more than there are."""
+    """An upper bound of the pods of the largest workload: at most all pods that there are."""
     return min(len(cluster.all(Pod)), cluster.derived(_most_asked, *SCALABLE, Job))
 
 
@@ -94,7 +94,7 @@ def _most_asked(cluster: Cluster) -> int:
 
 def _allowed_pods(node: Node) -> int:
     """How many pods the node takes."""
-    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    listed = node.status.allocatable_or_capacity
     return value(resource_nanos(listed).get(PODS, 0))
 
 
@@ -116,7 +116,7 @@ def beyond(workload: object, most: int) -> int:
 
 
 def keeps_number(workload: object) -> bool:
-    """Whether it keeps the number of pods that it has: it names none."""
+    """Whether it names no number of replicas, and so keeps those that it has."""
     return isinstance(workload, SCALABLE) and workload.spec.replicas is None
 
 

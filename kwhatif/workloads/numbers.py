@@ -14,7 +14,7 @@ _DIGITS = re.compile(r"(?=[0-9])0*+([0-9]{0,10})")
 
 @lru_cache(16_384)
 def natural_number(text: str) -> int | None:
-    """The number that digits stand for; None for other texts, and for what Go has no int32 for."""
+    """The number in decimal digits; None for other texts, and for numbers that are not an int32."""
     match = _DIGITS.fullmatch(text)
     number = -1 if match is None else int(match[1] or 0)
     return number if 0 <= number < 2**31 else None
@@ -37,7 +37,7 @@ def ordinal_of(meta: ObjectMeta, owner: str) -> int | None:
 def resolved(bound: int | str | None, total: int, *, default: int | str, round_up: bool) -> int:
     """A number as it is, a percentage of the total (`GetScaledValueFromIntOrPercent`).
 
-    What is neither the API server would refuse; it counts as nothing.
+    Anything else is refused by the API server, and counts as 0 here.
     """
     value = default if bound is None else bound
     if isinstance(value, int):

@@ -16,7 +16,7 @@ from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
-#: What the controller of a custom resource may leave the making of pods to: Argo Rollouts have ReplicaSets.
+#: What controllers of custom resources may create instead of pods: Argo Rollouts create ReplicaSets.
 _BETWEEN: tuple[type[PodSource], ...] = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
 
 
@@ -45,7 +45,7 @@ def pods_controlled_by(kind: str, meta: ObjectMeta, cluster: Cluster) -> list[Po
 
 
 def _is(meta: ObjectMeta, owner: OwnerReference | None) -> bool:
-    """UIDs decide where both sides have one; hand-written objects have none."""
+    """Where both have a UID, the UIDs decide; hand-written objects have none."""
     return owner is not None and (not meta.uid or not owner.uid or meta.uid == owner.uid)
 
 
@@ -67,7 +67,7 @@ def _pods_through(kind: type[T], obj: Deployment | CronJob, meta: ObjectMeta, cl
 
 
 def _only_named(kind: type[T], obj: Deployment | CronJob, cluster: Cluster) -> Iterator[ObjectMeta]:
-    """Those that are not in the input, but pods name them as theirs, and they can only belong to the workload."""
+    """Owners that pods name and the input lacks, and that can only belong to the workload."""
     known, owners = survey_of(cluster).controlled, (obj.metadata.namespace, kind.__name__)
     for place in sorted(place for place in known if place[:2] == owners):
         namespace, _, name = place

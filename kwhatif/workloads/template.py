@@ -1,8 +1,11 @@
-"""Pod templates: the pod that a controller makes of one (`GetPodFromTemplate`), and whether two are the same."""
+"""Pod templates: the pods that a controller makes of one (`GetPodFromTemplate`), and whether two are the same.
+
+An `Expansion` is all pods of a workload, equal ones together, with the claims that come with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -15,7 +18,40 @@ from kwhatif.kube.matching.field_errors import dns_subdomain_errors
 from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec, TemplateDigest, TemplateText
 from kwhatif.kube.model.pod_spec import Container
+from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.workloads.template_fields import ADDED_LABELS, Fields, filled_fields_of, managed_paths, places_of
+
+
+class ReplicaGroup(msgspec.Struct, frozen=True):
+    """Pods that differ in nothing but their names: what holds for one of them holds for all.
+
+    `pod` has no name where the API server makes it (`generateName`); `names` are the stand-ins then.
+    """
+
+    pod: Pod
+    names: tuple[str, ...]
+    #: What the controller makes before the pods.
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+
+    def pods(self) -> Iterator[Pod]:
+        """The pods one by one, named; they share all else."""
+        meta = self.pod.metadata
+        for name in self.names:
+            yield self.pod if name == meta.name else replace(self.pod, metadata=replace(meta, name=name))
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """The pods that a controller would make, in its order."""
+
+    groups: tuple[ReplicaGroup, ...] = ()
+    #: How many more there are to be: too many to be made one by one (`workloads.many`).
+    left_out: int = 0
+
+    @property
+    def pods(self) -> list[Pod]:
+        """All pods."""
+        return [pod for group in self.groups for pod in group.pods()]
+
 
 #: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.
 _PATH_BYTES, _VALUE_BYTES = 5, 2
@@ -74,7 +110,7 @@ def digest_of(template: PodTemplateSpec, salt: str) -> TemplateDigest | None:
 
 
 def merged_digest(new: TemplateText, known: PodTemplateSpec) -> TemplateDigest | None:
-    """The digest of a template of which a snapshot has kept one, once another one is applied; see `workloads.merge`."""
+    """The digest of a template of which a snapshot has kept one, once another one is applied (`applied_template`)."""
     stored = known_template(known)
     given = digest_of(PodTemplateSpec(text=new), known.digest.salt) if known.digest is not None else None
     if stored is None or given is None or known.digest is None:

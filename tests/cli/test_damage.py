@@ -270,6 +270,7 @@ def test_a_byte_order_mark_is_read_over(reader: str, encoding: str, tmp_path: Pa
     mark = "" if encoding == "UTF-8" else "\ufeff"
     ran = ask(tmp_path, command, name, (mark + text).encode(MARKED[encoding]))
     assert ran.code in (ExitCode.OK, ExitCode.ANSWERED_NO), ran.stderr
+    assert (ran.code, ran.stdout) == ask(tmp_path, command, name, text.encode())[:2]
     cut = ask(tmp_path, command, name, (mark + text).encode(MARKED[encoding])[:-1] + b"\xff\xff")
     assert_refused(cut, name)
 

@@ -12,8 +12,8 @@ import pytest
 import kwhatif
 from benchmarks.dump import Shape, write_json, write_yaml
 from kwhatif.cli import progress
-from kwhatif.sources.decoding import read
-from kwhatif.sources.dumps.progress import ReadingStep
+from kwhatif.sources.decoding import decode
+from kwhatif.sources.dumps.collected import ReadingStep
 from tests.cli.running import run
 
 SHAPE = Shape(nodes=4, budgets=3)
@@ -30,7 +30,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(read, "_LARGE", 1)
+    monkeypatch.setattr(decode, "_LARGE", 1)
     path = tmp_path / "cluster.json"
     write_json(path, SHAPE)
     return path
@@ -57,8 +57,8 @@ def load(dump: Path, terminal: Terminal) -> str:
 def test_bytes_and_objects_are_told_as_they_are_read(
     suffix: str, write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "_LARGE", 1)
-    monkeypatch.setattr("kwhatif.sources.text.listing.PIECE", 1 << 14)
+    monkeypatch.setattr(decode, "_LARGE", 1)
+    monkeypatch.setattr("kwhatif.sources.text.documents.PIECE", 1 << 14)
     path = tmp_path / f"cluster.{suffix}"
     write(path, SHAPE)  # type: ignore[operator]
     steps: list[ReadingStep] = []

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
-from kwhatif.descheduler.validate import aggregate
+from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import Moment, saved_objects
 from tests.descheduling.play import play

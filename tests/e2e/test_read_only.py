@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kwhatif.sources.decoding.asked import ASKED
+from kwhatif.sources.decoding.kinds import ASKED
 from tests.e2e.conftest import Run
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.demo import PODS, Demo

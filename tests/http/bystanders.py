@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from kwhatif.sources.decoding.asked import ASKED
-from kwhatif.sources.decoding.kinds import BY_KIND
+from kwhatif.sources.decoding.kinds import ASKED, BY_KIND
 from tests.http.fake_api import ROOT, FakeAPI
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from kwhatif.sources.decoding.asked import ASKED
+from kwhatif.sources.decoding.kinds import ASKED
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "fixtures" / "live"

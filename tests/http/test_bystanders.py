@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.sources.decoding import asked, bystanders
+from kwhatif.sources.decoding import bystanders, kinds
 from kwhatif.sources.dumps.left_out import _ADMISSION, AUTOSCALING, CUT, FAILED, FORBIDDEN
 from kwhatif.sources.dumps.left_out import _KINDS as GROUPS
 from kwhatif.sources.live import lists, read, request
@@ -60,11 +60,11 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_kind_that_a_dump_is_looked_through_for_is_asked_for() -> None:
-    listed = {(each.group, each.kind) for each in asked.BYSTANDER_LISTS}
+    listed = {(each.group, each.kind) for each in kinds.BYSTANDER_LISTS}
     looked_for = {(group, kind) for group, kind in bystanders._DECODERS if group != "events.k8s.io"}
     assert {(group, kind) for group, kind in looked_for if kind not in NOT_ASKED} <= listed
     assert {*GROUPS, *_ADMISSION, *AUTOSCALING} <= {kind for _, kind in listed}
-    assert {each.kind for each in asked.BYSTANDER_LISTS} == {each["kind"] for each in BYSTANDERS}
+    assert {each.kind for each in kinds.BYSTANDER_LISTS} == {each["kind"] for each in BYSTANDERS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -124,23 +124,23 @@ class TestNotServed:
 
 class TestForbidden:
     def test_each_is_a_caveat(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
-        for each in asked.BYSTANDER_LISTS:
+        for each in kinds.BYSTANDER_LISTS:
             for version in each.versions:
                 api.always[each.path(version)] = DENIED
                 group = each.path(version).removesuffix(f"/{each.plural}")
-                names = [{"name": other.plural} for other in asked.BYSTANDER_LISTS]
+                names = [{"name": other.plural} for other in kinds.BYSTANDER_LISTS]
                 api.always[group] = answer(200, {"kind": "APIResourceList", "resources": names})
         session = kwhatif.load_live(kubeconfig=kubeconfig())
-        assert session.cluster.unread == {each.kind: FORBIDDEN for each in asked.BYSTANDER_LISTS}
+        assert session.cluster.unread == {each.kind: FORBIDDEN for each in kinds.BYSTANDER_LISTS}
         said = kwhatif.preempt(session).caveats
         assert len(said) == 4
-        assert {each.plural for each in asked.BYSTANDER_LISTS} <= set(re.findall(r"\w+", " ".join(said)))
+        assert {each.plural for each in kinds.BYSTANDER_LISTS} <= set(re.findall(r"\w+", " ".join(said)))
         with pytest.raises(kwhatif.ClusterUnreadable, match="no permission to list events"):
             kwhatif.load_live(kubeconfig=kubeconfig(), strict=True)
 
     def test_what_is_not_served_is_not_missed(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         """The API server looks at permissions first: without one, what it does not serve is forbidden, too."""
-        for each in asked.ASKED:
+        for each in kinds.ASKED:
             for version in each.versions:
                 if not each.is_everywhere:
                     api.always[each.path(version)] = DENIED
@@ -163,8 +163,8 @@ def test_one_that_fails_is_a_caveat(api: FakeAPI, kubeconfig: WriteKubeconfig) -
 def test_events_are_asked_for_by_reason_and_up_to_a_number(
     api: FakeAPI, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, *, waiting: bool
 ) -> None:
-    assert {each.max_pages for each in asked.ASKED if each.kind == "Event"} == {asked.MAX_EVENT_PAGES}
-    monkeypatch.setattr(asked.Asked, "max_pages", property(lambda each: MOST if each.kind == "Event" else 0))
+    assert {each.max_pages for each in kinds.ASKED if each.kind == "Event"} == {kinds.MAX_EVENT_PAGES}
+    monkeypatch.setattr(kinds.Asked, "max_pages", property(lambda each: MOST if each.kind == "Event" else 0))
     if waiting:
         serve_objects(demo(), api)
     pages = (

@@ -15,9 +15,9 @@ import pytest
 from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig, ManagedResource
 from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims
-from kwhatif.sources.extenders.http import HTTPExtender
-from kwhatif.sources.extenders.objects import WholeObjects
-from kwhatif.sources.extenders.transport import TLSProblem
+from kwhatif.sources.scheduler.extender_client import HTTPExtender
+from kwhatif.sources.scheduler.extender_objects import WholeObjects
+from kwhatif.sources.scheduler.extender_transport import TLSProblem
 from tests.builders import node, pod, snapshot
 from tests.http.fake_api import CERTS
 from tests.http.fake_extender import FakeExtender, Handler

@@ -22,8 +22,7 @@ import pytest
 from urllib3.exceptions import NewConnectionError, SSLError
 
 import kwhatif
-from kwhatif.sources.decoding.asked import ASKED
-from kwhatif.sources.decoding.kinds import ESSENTIAL, RESOURCES
+from kwhatif.sources.decoding.kinds import ASKED, ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
 from tests.cli.running import run

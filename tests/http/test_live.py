@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import kwhatif
-from kwhatif.sources.decoding.asked import ASKED
-from kwhatif.sources.dumps.progress import ReadingStep
+from kwhatif.sources.decoding.kinds import ASKED
+from kwhatif.sources.dumps.collected import ReadingStep
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
 

@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.autoscaler.karpenter import disrupt, provision
 from kwhatif.autoscaler.karpenter.instance_types import build_instance_types
 from kwhatif.autoscaler.karpenter.settings import read_settings
-from kwhatif.sources.decoding.autoscalers import kept_settings
+from kwhatif.sources.decoding.templates import kept_settings
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 

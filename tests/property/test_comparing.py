@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import kwhatif
 from kwhatif.api.compare import _said
-from kwhatif.questions.comparing.compare import SingleChange, applied, single_changes
+from kwhatif.questions.comparing import SingleChange, applied, single_changes
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from tests.examples import examples

@@ -16,7 +16,7 @@ from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.removal import is_active
 from tests.builders import node
 from tests.examples import examples
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 from tests.unit.controllers import test_daemon_set, test_deployment, test_job, test_stateful_set
 
 NODES = [node(name).build() for name in ("n1", "n2", "n3")]
@@ -41,7 +41,7 @@ MAKERS: dict[str, Make] = {
 }
 
 
-def happens(found: World, what: str, value: Any, make: Make) -> None:
+def happens(found: FakeCluster, what: str, value: Any, make: Make) -> None:
     keys = sorted(found.pods())
     key = keys[value % len(keys)] if keys and isinstance(value, int) else ""
     if what == "apply":
@@ -58,7 +58,7 @@ def happens(found: World, what: str, value: Any, make: Make) -> None:
         found.gone(key)
 
 
-def rest(found: World) -> None:
+def rest(found: FakeCluster) -> None:
     """Nothing else happens: pods that wait run, those that go are gone."""
     for _ in range(60):
         before = len(found.writes)
@@ -80,7 +80,7 @@ def test_workloads_come_to_what_they_ask_for(
     kind: str, happenings: list[tuple[str, Any]], last: tuple[int, str]
 ) -> None:
     make = MAKERS[kind]
-    found = World(reacting_controllers(), *NODES)
+    found = FakeCluster(reacting_controllers(), *NODES)
     found.put(make(2, "1"))
     for what, value in happenings:
         found.settle()
@@ -96,7 +96,7 @@ def test_workloads_come_to_what_they_ask_for(
 
 def played(happenings: list[tuple[str, Any]], make: Make) -> tuple[list[Any], dict[str, Any]]:
     """What controllers write, and the pods at the end."""
-    found = World(reacting_controllers(), *NODES)
+    found = FakeCluster(reacting_controllers(), *NODES)
     found.put(make(3, "1"))
     for _ in range(3):
         found.settle().all_run()
@@ -140,7 +140,7 @@ def test_what_a_set_keeps_from_sync_to_sync_changes_nothing(
 @given(happenings=HAPPENINGS)
 def test_jobs_succeed_or_fail(happenings: list[tuple[str, Any]]) -> None:
     first = test_job.etl(2, 4)
-    found = World(reacting_controllers(), *NODES)
+    found = FakeCluster(reacting_controllers(), *NODES)
     found.put(first)
     for what, value in happenings:
         found.settle()

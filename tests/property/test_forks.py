@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
 from kwhatif.questions.story.played import SettledCluster
@@ -83,9 +83,9 @@ def scenarios(draw: st.DrawFn) -> list[tuple[str, tuple[str, ...]]]:
 def said(base: SettledCluster, kind: str, nodes: tuple[str, ...]) -> bytes:
     """The whole story of a scenario, and what it leaves out."""
     if kind in ("silent", "deleted"):
-        lost = Lost(base, nodes, deleted=kind == "deleted")
+        lost = OutageSimulation(base, nodes, deleted=kind == "deleted")
         return msgspec.json.encode((lost.story(), repr(lost.caveats())))
-    drained = Drained(base, nodes, DrainOptions(timeout=60.0, disable_eviction=kind != "drained"))
+    drained = DrainSimulation(base, nodes, DrainOptions(timeout=60.0, disable_eviction=kind != "drained"))
     return msgspec.json.encode((drained.story(drained.blocked), repr(drained.caveats())))
 
 

@@ -13,8 +13,8 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report.story import VerdictRow
@@ -101,7 +101,7 @@ def _session(cluster: Cluster, *kinds: type) -> Session:
     for kind in cluster.counts():
         if not kinds or kind in kinds:
             dump.add_all(kind, cluster.all(kind))
-    return Session(dump)
+    return Session.of(dump)
 
 
 def _said(verdict: VerdictRow) -> tuple[object, ...]:
@@ -117,8 +117,8 @@ def test_nodes_and_pods_answer_as_if_the_owners_were_there(random: Random) -> No
     alone = _session(cluster, Node, Pod, PodDisruptionBudget)
     node = random.choice(list(cluster.all(Node)))
     for ask in (
-        lambda base: Drained(base, (node,), _OPTIONS),
-        lambda base: Lost(base, (node,), deleted=False),
+        lambda base: DrainSimulation(base, (node,), _OPTIONS),
+        lambda base: OutageSimulation(base, (node,), deleted=False),
     ):
         expected, found = (ask(SettledCluster(session, Parameters())) for session in (whole, alone))
         assert _said(found.verdict()) == _said(expected.verdict())

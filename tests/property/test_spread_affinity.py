@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import PodAffinityTerm
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.scheduler.framework.filters import ask_each
-from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, suspects_of
+from kwhatif.scheduler.framework.incremental import apply_added_node, apply_pod_change, possibly_rejected
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.scheduler.framework.status import SKIP, Code, Status
 from kwhatif.scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
@@ -240,7 +240,7 @@ def test_affinity_filters_as_the_plain_version(world: World) -> None:
     for objection in set(expected.values()):
         event(objection or "fits")
     assert verdicts(compiled, snap) == {name: OBJECTIONS[kind] for name, kind in expected.items()}
-    suspects = suspects_of([compiled] if isinstance(compiled, NodeFilter) else [], snap)
+    suspects = possibly_rejected([compiled] if isinstance(compiled, NodeFilter) else [], snap)
     assert suspects is None or suspects == {name for name, kind in expected.items() if kind}
 
 

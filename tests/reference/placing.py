@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.scheduler.framework.attempt import Attempt, attempt, held_back
+from kwhatif.scheduler.framework.attempt import Attempt, attempt, run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import run_filters
 from kwhatif.scheduler.framework.profile import Profile
@@ -98,7 +98,7 @@ class Ranking:
         """The node to try first, and all that are as good."""
         self.asked = sign_pod(self.profile, pod, snapshot)
         is_next = self.last and self.asked is not None and self.asked == self.signature and self.others
-        if held_back(self.profile, pod, snapshot) or not is_next or not self.rejects(pod, snapshot):
+        if run_pre_enqueue(self.profile, pod, snapshot) or not is_next or not self.rejects(pod, snapshot):
             return "", ()
         least, name, self.scores = self.others[0]
         self.score = -least

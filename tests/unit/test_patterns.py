@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.sources.dumps.foreign.layouts import TOOLS
+from kwhatif.sources.dumps.layouts import TOOLS
 from tests.pattern_steps import growth
 
 _METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}

@@ -11,7 +11,7 @@ import yaml
 from kwhatif.api.metrics import Measured
 from kwhatif.cli.about import cluster_role
 from kwhatif.cli.metrics import families, state_families
-from kwhatif.sources.decoding.asked import ASKED
+from kwhatif.sources.decoding.kinds import ASKED
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 SERVED = {

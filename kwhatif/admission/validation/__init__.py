@@ -49,8 +49,7 @@ class FieldErrors:
 
     def __str__(self) -> str:
         """All errors, each once; several in brackets."""
-        together = ", ".join(self._found)
-        return together if len(self._found) == 1 else f"[{together}]"
+        return field_errors.aggregate(self._found)
 
     def refusal(self, obj: KubernetesObject) -> Denied | None:
         """The API server's rejection of the object; None if there are no errors."""

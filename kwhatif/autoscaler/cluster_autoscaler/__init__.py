@@ -9,14 +9,22 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Autoscaler, IgnoredPod, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror, pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of
-from kwhatif.autoscaler.contract import Decided, NewNode, free_names
+from kwhatif.autoscaler.contract import (
+    Autoscaler,
+    Decided,
+    IgnoredPod,
+    NewNode,
+    RefusedPod,
+    ScalingPlan,
+    ScalingRound,
+    free_names,
+)
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerHalted,
@@ -50,7 +58,7 @@ def scale_up(
         profiles: the scheduler's, which the autoscaler knows only where `scheduler-config-file` says so.
         settings: the node groups, the expander and the flags.
         at: the moment, RFC 3339.
-        cached: templates that are kept of nodes that were there before.
+        cached: templates kept from nodes that were there before.
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
@@ -79,7 +87,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
     settings: NodeGroups
     #: The names of nodes that were asked for and are not there yet.
     coming: frozenset[str] = frozenset()
-    #: By group, what it has kept of nodes that it has seen.
+    #: By group, the template kept from a node that it has seen.
     cached: Mapping[str, Template] = {}
     name: ClassVar[Autoscaler] = "cluster-autoscaler"
     kind: ClassVar[str] = "ClusterAutoscaler"
@@ -139,7 +147,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
 
 
 def _present(group: NodeGroup, state: State) -> NodeGroup:
-    """The group without nodes that are gone: the cloud is taken not to replace them by itself."""
+    """The group without nodes that are gone: it is assumed that the cloud does not replace them by itself."""
     nodes = tuple(name for name in group.nodes if state.node(name) is not None)
     gone = len(group.nodes) - len(nodes)
     if not gone:

@@ -126,7 +126,7 @@ class Rules:
         ]
 
     def of(self, pod: Pod) -> Drainability:
-        """What the first rule says that says anything (`Rules.Drainable`)."""
+        """The verdict of the first rule that has one (`Rules.Drainable`)."""
         said = (rule(pod) for rule in self._rules)
         return next((each for each in said if each is not None), MOVES)
 
@@ -177,9 +177,9 @@ class Rules:
         return None
 
     def _is_unknown(self, kind: type, maker: type | None) -> bool:
-        """Whether the kind was not read, so that an object that is not in the input may exist.
+        """Whether the kind was not read, so that a missing object may exist.
 
-        If the input has owners of other kinds, it was: unless it has what makes them, and none of them.
+        It was read if the input has owners of other kinds, unless the input has what creates this kind, but none of it.
         """
         if not lacks(kind, self._cluster):
             return False
@@ -187,7 +187,7 @@ class Rules:
         has_maker = maker is not None and bool(self._cluster.all(maker))
         return has_maker or kind.__name__ in self._cluster.unread or not any(map(self._cluster.all, others))
 
-    # --- pods that are moved, whatever else is so --------------------------------------------------------------------
+    # --- pods that are moved in any case ----------------------------------------------------------------------------
 
     def _daemon(self, pod: Pod) -> Drainability | None:
         return MOVES if is_daemon(pod) else None

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
-from kwhatif.autoscaler.cluster_autoscaler.nodes import allocatable
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
@@ -34,7 +33,7 @@ class Estimate(NamedTuple):
 
 
 def limit_of(flags: Flags, room: int, nodes: int) -> int:
-    """The most nodes that an estimate may add; none if it is below zero, and without limit if it is zero.
+    """The most nodes that an estimate may add; negative: none; 0: there is no limit.
 
     Args:
         flags: the autoscaler's.
@@ -64,7 +63,7 @@ class Estimation:
         self._pods: list[PodInfo] = []
 
     def run(self, groups: Sequence[PodGroup], *, fast: bool = False) -> Estimate:
-        """Estimate. `fast`: the group that saves most is reckoned up from one node (`fastpath-binpacking-enabled`)."""
+        """Estimate; `fast`: the group that saves most is extrapolated from one node (`fastpath-binpacking-enabled`)."""
         node = self._template.node
         ordered = sorted(groups, key=lambda group: -_score(group[0], node))
         quick = _quickest(ordered, node) if fast else None
@@ -75,7 +74,7 @@ class Estimation:
             left = self._on_nodes_so_far(group)
             if may_add:
                 is_quick = quick is not None and place == len(ordered) - 1
-                may_add = self._reckoned(left) if is_quick else self._on_new_nodes(left)
+                may_add = self._extrapolated(left) if is_quick else self._on_new_nodes(left)
         return Estimate(len(self._used), self._pods)
 
     def _placed(self, pod: PodInfo, node: str) -> None:
@@ -92,7 +91,7 @@ class Estimation:
         return ()
 
     def _on_new_nodes(self, pods: PodGroup) -> bool:
-        """Put pods on the newest node, and add one where it is full; whether it makes sense to add more later."""
+        """Put pods on the newest node, and add one where it is full; returns whether more may be added later."""
         for pod in pods:
             if self._last and self._on_last(pod):
                 continue
@@ -134,8 +133,8 @@ class Estimation:
         self._added += 1
         return True
 
-    def _reckoned(self, pods: PodGroup) -> bool:
-        """Fill one node, and take it that all others hold as many (`tryFastPath`)."""
+    def _extrapolated(self, pods: PodGroup) -> bool:
+        """Fill one node, and assume that all others hold as many (`tryFastPath`)."""
         if not pods:
             return True
         if not self._add_node():
@@ -156,7 +155,7 @@ class Estimation:
 
 def _score(pod: PodInfo, node: Node) -> float:
     """How much of a node the pod asks for: cpu and memory, as parts of what there is (`decreasing_pod_orderer.go`)."""
-    requested, listed = pod.resources.requested, allocatable(node)
+    requested, listed = pod.resources.requested, node.status.allocatable_or_capacity
     cpu, memory = milli_value(parse_quantity(listed.get(CPU, 0))), value(parse_quantity(listed.get(MEMORY, 0)))
     score = 0.0
     if cpu > 0:
@@ -178,11 +177,11 @@ def _is_about_spread(verdict: Verdict) -> bool:
 
 
 def _quickest(groups: Sequence[PodGroup], node: Node) -> int | None:
-    """The place of the group of which most trials are saved (`determineBestPEGToFastpath`); of equals the last one."""
+    """The index of the group that saves the most trials (`determineBestPEGToFastpath`); of equals the last one."""
     best, most = None, 0
     for place, group in enumerate(groups):
         saved = _saved(group, node)
-        if saved >= most and _may_be_reckoned(group[0].pod):
+        if saved >= most and _may_be_extrapolated(group[0].pod):
             best, most = place, saved
     return best
 
@@ -208,7 +207,7 @@ def _keeps_apart(pod: Pod) -> bool:
     return False
 
 
-def _may_be_reckoned(pod: Pod) -> bool:
+def _may_be_extrapolated(pod: Pod) -> bool:
     wide = any(term.topology_key != HOSTNAME for term in _anti_affinity(pod))
     return not (pod.spec.topology_spread_constraints or wide)
 

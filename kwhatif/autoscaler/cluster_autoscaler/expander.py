@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
-from kwhatif.autoscaler.cluster_autoscaler.nodes import allocatable, gpu_of
+from kwhatif.autoscaler.cluster_autoscaler.nodes import gpu_of
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kwhatif.kube.model.node import HOSTNAME, REGION, ZONE, Node
@@ -22,7 +22,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 _MIB, _GIB = 2**20, 2**30
-#: In hours and cores, as prices of machines are made: the price of a pod if none is given.
+#: The weights of a core and of a GiB in the price of a pod.
 _PER_CORE, _PER_GIB = 1.0, 0.125
 #: `priceStabilizationPod` of `expander/price/price.go`: milli-cpu, bytes.
 _STABILIZATION = (500, 500 * _MIB)
@@ -49,7 +49,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(expanders: Sequence[str], options: Sequence[Option], nodes: int) -> Choice:
-    """Ask one expander after another until one option is left (`expander/factory/chain.go`).
+    """Ask the expanders in turn until one option is left (`expander/factory/chain.go`).
 
     Args:
         expanders: their names; `random` and `grpc` leave everything to chance.
@@ -123,9 +123,9 @@ _FILTERS: Mapping[str, Callable[[Sequence[Option]], Sequence[Option]]] = {
 
 
 def _cheapest(options: Sequence[Option], nodes: int) -> Sequence[Option]:
-    """Those whose money is spent best (`expander/price/price.go`); groups without a price are left out.
+    """The options that cost the least for what they help (`expander/price/price.go`), of groups with a price.
 
-    What a pod costs is the cloud's to say: here it is a part of the cheapest node that there is, by cpu and memory.
+    The cloud decides what a pod costs: here it is its share of the cheapest node, by cpu and memory.
     """
     priced = [option for option in options if option.group.price is not None]
     rate = min((option.group.price or 0.0) / (_weight(*_capacity(option.template.node)) or 1) for option in priced)
@@ -174,7 +174,7 @@ _IGNORED = frozenset(
 
 
 def are_similar(one: Template, other: Template, flags: Flags) -> bool:
-    """Whether two groups count as one that is spread (`IsCloudProviderNodeInfoSimilar`)."""
+    """Whether two groups are similar, so that new nodes are balanced over both (`IsCloudProviderNodeInfoSimilar`)."""
     if flags.balancing_label:
         return _agree_on(flags.balancing_label, one, other)
     info, like = one.info(), other.info()
@@ -182,7 +182,9 @@ def are_similar(one: Template, other: Template, flags: Flags) -> bool:
     return (
         _equal_capacity(one.node.status.capacity, other.node.status.capacity, flags.memory_difference_ratio)
         and _within(
-            _nanos(allocatable(info.node)), _nanos(allocatable(like.node)), flags.max_allocatable_difference_ratio
+            _nanos(info.node.status.allocatable_or_capacity),
+            _nanos(like.node.status.allocatable_or_capacity),
+            flags.max_allocatable_difference_ratio,
         )
         and _within(_free(info), _free(like), flags.max_free_difference_ratio)
         and _labels(one, ignored) == _labels(other, ignored)
@@ -204,7 +206,7 @@ def _nanos(resources: ResourceList) -> Mapping[str, int]:
 
 
 def _equal_capacity(one: ResourceList, other: ResourceList, tolerance: float) -> bool:
-    """Of memory the two may differ a little, of nothing else."""
+    """Whether the capacities are equal, up to a small difference in memory."""
     first, second = _nanos(one), _nanos(other)
     if first.keys() != second.keys():
         return False
@@ -223,12 +225,12 @@ def _within(one: Mapping[str, int], other: Mapping[str, int], tolerance: float) 
 
 
 def _free(info: NodeInfo) -> Mapping[str, int]:
-    """What the pods of the node leave, in nano-units; of what it does not have they may leave less than nothing."""
+    """What the node's pods leave free, in nano-units; negative for a resource that the node does not have."""
     requested = {CPU: info.cpu * MICRO_PER_MILLI, MEMORY: info.memory * NANO, EPHEMERAL_STORAGE: info.ephemeral * NANO}
-    # QUIRK: (`ResourceToResourceList`) of pods it is not counted how many there are.
+    # QUIRK: (`ResourceToResourceList`) the number of pods is not counted.
     requested[PODS] = 0
     requested |= {name: amount * NANO for name, amount in info.scalars.items()}
-    there = _nanos(allocatable(info.node))
+    there = _nanos(info.node.status.allocatable_or_capacity)
     return {name: there.get(name, 0) - used for name, used in requested.items()}
 
 
@@ -236,8 +238,8 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
     """How many nodes each group gets, by its name (`BalanceScaleUpBetweenGroups`): the smallest gets the next one.
 
     Args:
-        groups: of equal ones the first comes first.
-        nodes: how many there are to spread; what goes beyond their maxima is cut off.
+        groups: of groups of equal size the first is filled first.
+        nodes: how many to spread, at most what the groups' maxima allow.
     """
     sizes = [[group.size, group.maximum, place] for place, group in enumerate(groups) if group.size != group.maximum]
     sizes.sort(key=lambda each: each[0])

@@ -307,14 +307,14 @@ def is_switch(name: str) -> bool:
 
 
 def may_repeat(name: str) -> bool:
-    """Whether each time that the flag is given counts; of others the last one does."""
+    """Whether the flag may be given several times; of other flags the last value counts."""
     return _FIELDS.get(name.replace("-", "_")) in (_texts, _names, _gpus)
 
 
 def build_flags(values: Mapping[str, object], complain: Callable[[str, str], None]) -> Flags:
-    """The flags with these values; `complain` hears the name and what is wrong of each that cannot be.
+    """The flags with these values; `complain` gets the name and the error of each value that is not valid.
 
-    A name that is not in `NAMES` is the caller's business.
+    The caller checks names that are not in `NAMES`.
     """
     found: dict[str, Any] = {}
     for name, value in values.items():

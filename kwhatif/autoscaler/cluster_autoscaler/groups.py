@@ -44,7 +44,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()
     #: What a new node looks like where the group has none to copy.
     template: Node | None = None
-    #: Of a node, in an hour.
+    #: The price of a node per hour.
     price: float | None = None
     #: For the expander `priority`: the highest is preferred.
     priority: int | None = None
@@ -61,7 +61,7 @@ class NodeGroups(msgspec.Struct, frozen=True, kw_only=True):
     """All groups, by name, and the settings."""
 
     groups: Sequence[NodeGroup] = ()
-    #: In order: what one of them leaves undecided the next one decides. None: not given.
+    #: In order: each decides what the one before leaves open. None: not given.
     expander: tuple[str, ...] | None = None
     flags: Flags = Flags()
     #: Flags that would change the answer, and are not modelled.
@@ -110,7 +110,7 @@ def _group_of(node: Node) -> str:
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
-    """What the arguments say, and of which object they are, such as `Deployment kube-system/cluster-autoscaler`."""
+    """The settings in arguments, and their object, such as `Deployment kube-system/cluster-autoscaler`."""
 
     source: str
     flags: Flags = Flags()
@@ -137,7 +137,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
         return replace(observed, groups=groups, flags=self.flags, expander=self.expander, unmodelled=unknown)
 
 
-#: What stands before the name of a group, and behind it.
+#: Prefix of a group's name at the cloud -> its suffix.
 _AROUND: Mapping[str, re.Pattern[str]] = {
     "eks-": re.compile(r"-[0-9a-f-]{36}"),
     "aks-": re.compile(r"-\d+-vmss"),
@@ -161,7 +161,7 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:
-    """Those of the first workload that runs the autoscaler, or else pod; None: there is none."""
+    """The arguments of the first workload, or else pod, that runs the autoscaler; None: there is none."""
     for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod):
         for key, obj in sorted(cluster.all(kind).items()):
             template = obj if isinstance(obj, Pod) else template_of(obj)
@@ -207,7 +207,7 @@ def _read(source: str, texts: Sequence[str]) -> Arguments:
 
 
 def without_unknown(texts: Sequence[str]) -> tuple[str, ...]:
-    """The arguments without the values of flags that there are not: they may hold anything."""
+    """The arguments without the values of unknown flags, which may hold anything."""
     return tuple(f"--{name}={value}" if known_flag(name) else f"--{name}" for name, value in _pairs(texts))
 
 

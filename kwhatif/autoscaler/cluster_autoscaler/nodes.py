@@ -1,4 +1,4 @@
-"""What a node is to the Cluster Autoscaler: ready, on its way out, one that has GPUs."""
+"""How the Cluster Autoscaler sees a node: whether it is ready, is being deleted, has GPUs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import NamedTuple
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.kube.model.meta import SECOND, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.kube.model.quantity import parse_quantity, value
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-#: So long a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
+#: Seconds that a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
 _DELETION_SECONDS = 5 * 60
 _STARTUP_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
@@ -57,13 +56,8 @@ class Readiness(NamedTuple):
     since: int
 
 
-def allocatable(node: Node) -> ResourceList:
-    """What pods may use of the node."""
-    return node.status.capacity if node.status.allocatable is None else node.status.allocatable
-
-
 def readiness(node: Node, flags: Flags) -> Readiness:
-    """Whether the node can be used; one that has a taint of its start cannot yet."""
+    """Whether the node can be used: not while it has a startup taint."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
     ready = (
         any(each.type == "Ready" for each in conditions)
@@ -80,7 +74,7 @@ def _waits_for_gpus(node: Node) -> bool:
     labels = node.metadata.labels
     if not any(label in labels for label in _GPU_LABELS):
         return False
-    listed = allocatable(node)
+    listed = node.status.allocatable_or_capacity
     return not any(parse_quantity(listed.get(name, 0)) for name in _GPUS)
 
 
@@ -96,7 +90,7 @@ def is_halted(unready: Mapping[str, Node], nodes: int, flags: Flags, now: int) -
 
 
 def has_started(node: Node, flags: Flags, now: int) -> bool:
-    """Whether it has been there for so long that it will not get ready any more by itself."""
+    """Whether it is too old to be still starting: it will not get ready by itself."""
     created = node.metadata.creation_timestamp
     return created is None or parse_time(created) + flags.max_node_startup_time <= now
 
@@ -133,7 +127,7 @@ def is_being_deleted(node: Node, now: int) -> bool:
 
 def gpu_of(node: Node) -> str | None:
     """The resource that a node with GPUs is judged by (`GetNodeGPUFromCloudProvider`); None: it has none."""
-    listed = allocatable(node)
+    listed = node.status.allocatable_or_capacity
     for name in _GPUS:
         if parse_quantity(listed.get(name, 0)):
             return name

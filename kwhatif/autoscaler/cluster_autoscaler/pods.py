@@ -16,7 +16,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
-from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod import Pod, is_daemon_pod, pod_condition
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.kube.model.storage import CSINode
@@ -25,7 +25,7 @@ from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: So long after its grace period a pod that is being deleted counts as gone (`PodLongTerminatingExtraThreshold`).
+#: Seconds after its grace period after which a deleted pod counts as gone (`PodLongTerminatingExtraThreshold`).
 _EXTRA_SECONDS = 30
 #: The most equivalence groups of one controller (`maxEquivalenceGroupsByController`).
 _MOST_KINDS = 10
@@ -33,8 +33,7 @@ _MOST_KINDS = 10
 
 def is_daemon(pod: Pod) -> bool:
     """Whether it is a DaemonSet's, or counts as one (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
-    owner = controller_of(pod.metadata)
-    return (owner is not None and owner.kind == "DaemonSet") or pod.metadata.annotations.counts_as_daemon == "true"
+    return is_daemon_pod(pod) or pod.metadata.annotations.counts_as_daemon == "true"
 
 
 def is_mirror(pod: Pod) -> bool:
@@ -56,7 +55,7 @@ def is_unschedulable(pod: Pod) -> bool:
 
 
 def is_unprocessed(pod: Pod) -> bool:
-    """Whether no scheduler has looked at it, or it says nothing of that."""
+    """Whether no scheduler has tried it, as far as its status shows."""
     condition = pod_condition(pod, "PodScheduled")
     return condition is None or (condition.status == "False" and not condition.reason)
 
@@ -140,7 +139,7 @@ class UnschedulablePods(NamedTuple):
 
 
 def snapshot_of(state: State, profile: Profile, flags: Flags, *, expendable: bool = False) -> Snapshot:
-    """The cluster without pods that do not count, and with those on their nodes that were promised one.
+    """The cluster without pods that do not count; nominated pods are on their nodes.
 
     Expendable pods on nodes count with `expendable`. Volume limits of drivers are not known to the autoscaler unless
     `enable-csi-node-aware-scheduling` is given.
@@ -202,7 +201,7 @@ def _age(info: PodInfo) -> tuple[int, str]:
 
 
 def _drained(state: State, now: int) -> Iterator[PodInfo]:
-    """Pods that have to leave nodes which are on their way out (`currently_drained_nodes.go`), under other names."""
+    """Pods that have to leave nodes that are being deleted (`currently_drained_nodes.go`), under other names."""
     for name in sorted(state.by_name):
         if not is_being_deleted(state.by_name[name].node, now):
             continue
@@ -219,7 +218,7 @@ def shown(pod: PodInfo) -> str:
 
 
 def _without_tpus(info: PodInfo) -> PodInfo:
-    """TPUs of Google's cloud are not a thing of nodes (`ClearTPURequests`)."""
+    """The pod without requests for TPUs, which nodes of Google's cloud do not list (`ClearTPURequests`)."""
     spec = info.pod.spec
     every = (*spec.containers, *spec.init_containers)
     if not any(name.startswith(_TPU) for each in every for name in each.resources.requests):

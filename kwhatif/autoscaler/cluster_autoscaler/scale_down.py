@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Destination, NearestNode, NodeVerdict
 from kwhatif.autoscaler.cluster_autoscaler.drainability import Budgets, Rules
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import (
     SCALE_DOWN_DISABLED,
     TO_BE_DELETED,
-    allocatable,
     gpu_of,
     is_being_deleted,
     is_halted,
@@ -26,6 +24,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
 )
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
+from kwhatif.autoscaler.contract import Destination, NearestNode, NodeVerdict
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import SECOND
@@ -66,7 +65,7 @@ def utilization(node: NodeInfo, flags: Flags, now: int) -> Utilization | None:
 
 def _part(node: NodeInfo, resource: str, flags: Flags, now: int) -> float | None:
     """Requests over what is allocatable; pods that do not count take their part of that, too."""
-    there = milli_value(parse_quantity(allocatable(node.node).get(resource, 0)))
+    there = milli_value(parse_quantity(node.node.status.allocatable_or_capacity.get(resource, 0)))
     if not there:
         return None
     requested = ignored = 0
@@ -91,7 +90,7 @@ NOT_A_CANDIDATE = "NotACandidate"
 
 
 class ScaleDown:
-    """One look at all nodes, by name. What a node that goes leaves behind is there for the next one."""
+    """One loop over all nodes, by name. The pods of a removed node are on other nodes when the next one is checked."""
 
     def __init__(self, snapshot: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
         self._snapshot, self._flags, self._now = snapshot, settings.flags, now
@@ -107,12 +106,12 @@ class ScaleDown:
         )
 
     def run(self) -> Sequence[NodeVerdict]:
-        """A verdict for every node of the cluster; how much is requested of each is looked at before any goes."""
+        """A verdict for every node of the cluster; the utilization of all is computed before any node goes."""
         judged = [self._judged(name) for name in self._snapshot.names]
         return [verdict if verdict.reason else self._simulated(verdict) for verdict in judged]
 
     def _judged(self, name: str) -> NodeVerdict:
-        """Not removable for a reason; or without one, if it can go as far as that can be said without its pods."""
+        """Why the node is not removable; without a reason, only its pods are left to be checked."""
         group = self._groups.get(name)
         if group is None:
             return NodeVerdict(node=name, removable=False, reason=NOT_A_CANDIDATE)

@@ -6,14 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.autoscaler.answer import (
-    GroupDelta,
-    GroupRefusal,
-    NearestGroup,
-    RefusedPod,
-    ScaleUpOption,
-    ScalingRound,
-)
 from kwhatif.autoscaler.cluster_autoscaler.estimator import Estimation, PodGroup, limit_of
 from kwhatif.autoscaler.cluster_autoscaler.expander import Choice, Option, are_similar, balanced, choose
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
@@ -22,6 +14,14 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_t
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent, shown
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
+from kwhatif.autoscaler.contract import (
+    GroupDelta,
+    GroupRefusal,
+    NearestGroup,
+    RefusedPod,
+    ScaleUpOption,
+    ScalingRound,
+)
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict
@@ -105,7 +105,7 @@ FAILED = "scale-up execution failed"
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """What one loop comes to, and what of it is left to chance or not known."""
+    """The result of one loop, and what in it is left to chance or is not known."""
 
     round: ScalingRound
     #: Groups of which one is taken by chance.
@@ -250,7 +250,7 @@ class ScaleUp:
         return self._within_quotas(balanced([best.group, *similar], nodes))
 
     def _within_quotas(self, added: Mapping[str, int]) -> Mapping[str, int]:
-        """One group after another takes its part of the limits (`capScaleUpsByQuota`)."""
+        """Each group in turn takes its share of the limits (`capScaleUpsByQuota`)."""
         capped: dict[str, int] = {}
         for name, delta in added.items():
             template = self._templates[name]
@@ -328,7 +328,7 @@ def upcoming(
     unready: Mapping[str, Node],
     now: int,
 ) -> None:
-    """Nodes that the cloud was asked for already are there, empty; those that start are replaced by them.
+    """Add the nodes that the cloud was already asked for, empty; they replace nodes that are starting.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """

@@ -56,7 +56,7 @@ class Snapshot:
         self._base: tuple[Snapshot, int] | None = None
 
     def fork(self) -> Snapshot:
-        """Another one, whose changes leave this one as it is."""
+        """An independent fork."""
         other = Snapshot.__new__(Snapshot)
         other.state, other._profile = self.state.fork(), self._profile
         other.names, other._places, other._last = self.names.copy(), self._places.copy(), self._last
@@ -283,7 +283,7 @@ class _Tried:
         state.apply(*map(Upsert, reserved), Upsert(placed))
 
 
-#: Plugins from the one whose objection is the easiest to do something about: those that come last have let most pass.
+#: Plugins, the one whose objection is the easiest to remove first: those that run last come after all others passed.
 _ORDER = (
     *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
     *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),
@@ -297,12 +297,12 @@ def _distance(verdict: Verdict) -> tuple[int, float]:
 
 
 def _part_missing(evidence: object) -> float:
-    """By how much of what the node has the pod asks for too much."""
+    """How much too much the pod asks for, as a share of what the node has."""
     requested, used = getattr(evidence, "requested", 0), getattr(evidence, "used", 0)
     there = getattr(evidence, "allocatable", 0)
     return (requested + used - there) / there if there else float(requested)
 
 
 def nearest(objections: Mapping[str, Verdict]) -> str:
-    """Whose objection is the smallest: most filters let the pod pass there, and it lacks the least; else by name."""
+    """The name with the smallest objection: most filters pass there, and it lacks the least; of equals the first."""
     return min(sorted(objections), key=lambda name: _distance(objections[name]))

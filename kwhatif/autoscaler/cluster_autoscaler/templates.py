@@ -61,7 +61,7 @@ class Template(msgspec.Struct, frozen=True):
         return _renamed(self.node, name), [_on(pod, name, suffix) for pod in self.pods], besides
 
     def real(self) -> Template:
-        """What nodes are like that have really come: under the group's name, and without the label of templates."""
+        """The template of nodes that really come: under the group's name, without the label of templates."""
         meta = self.node.metadata
         labels = {name: value for name, value in meta.labels.items() if name != _TEMPLATE_LABEL}
         name = self.group.replace("/", "-")
@@ -114,7 +114,7 @@ def _startup_taints(node: Node | None, flags: Flags) -> tuple[Taint, ...]:
 
 
 def copied_templates(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
-    """The templates of groups with a node that is a good example: the autoscaler keeps them when it goes."""
+    """The templates of groups with a node that is a good example: the autoscaler keeps them when the node goes."""
     examples = {group.name: _example(_nodes(group, state), settings.flags, now) for group in settings.groups}
     return {
         name: _copied(example, name, settings.flags, state) for name, example in examples.items() if example is not None

@@ -39,7 +39,7 @@ class Events:
         self.by_node: dict[str, dict[str, None]] = {}
 
     def add(self, node: StateNode, reason: str, message: str) -> None:
-        """Say it of the node."""
+        """Record an event about the node."""
         name = node.name if node.node is None else node.node.metadata.name
         self.by_node.setdefault(name, {})[f"{reason}: {message}"] = None
 
@@ -93,7 +93,7 @@ def is_static(pool: NodePool) -> bool:
 
 
 class Candidates:
-    """Finds candidates, and says why nodes are none (`NewCandidate`)."""
+    """Finds candidates, and records why other nodes are none (`NewCandidate`)."""
 
     def __init__(self, cluster_state: ClusterState, events: Events) -> None:
         self._state = cluster_state
@@ -249,7 +249,7 @@ class Totals(NamedTuple):
 
 
 def pool_totals(cluster_state: ClusterState, candidates: Iterable[Candidate]) -> dict[str, Totals]:
-    """The totals of pools that have candidates: nodes that are none count to what would be disturbed."""
+    """The totals of pools that have candidates: other nodes count only to the cost of the disruption."""
     by_name = {each.name: each for each in candidates}
     prices: dict[str, float] = {}
     costs: dict[str, float] = {}

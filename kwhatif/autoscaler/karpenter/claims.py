@@ -93,8 +93,8 @@ class NodeClaimTemplate:
 def daemon_groups(templates: Iterable[NodeClaimTemplate], daemons: list[Pod]) -> None:
     """Find out which DaemonSets run on which types of each template (`buildDaemonOverheadGroups`).
 
-    QUIRK: a required term that a pool or a type does not meet is given up for all that come later, and stays so in
-    `daemons`, which the nodes that stand are asked with.
+    QUIRK: a required term that a pool or a type does not meet is dropped for all later ones, and also from `daemons`,
+    with which existing nodes are checked.
     """
     for template in templates:
         groups: dict[tuple[int, ...], list[InstanceType]] = {}
@@ -202,7 +202,7 @@ class NewClaim:
         self._reserved: tuple[Offering, ...] = ()
 
     def can_add(self, pod: PodData) -> Addition | Refusal:
-        """What becomes of it with the pod, or why that cannot be (`CanAdd`)."""
+        """The NodeClaim with the pod, or why the pod cannot be added (`CanAdd`)."""
         refusal = taints_objection(self.template.taints, pod.tolerations)
         if refusal is not None:
             return refusal
@@ -241,9 +241,9 @@ class NewClaim:
         return found if isinstance(found, Addition) else first
 
     def _chosen(self, pod: PodData, base: Requirements, requests: Amounts, choice: Choice) -> Addition | Refusal:
-        """With one choice among domains that are as good.
+        """Try one choice among equally good domains.
 
-        Upstream chooses by chance, and again each time that it tries a pod: where a choice fails, another is made soon.
+        Upstream chooses at random each time that it tries a pod: if a choice fails, it soon makes another.
         """
         narrowed = self._topology.narrowed(pod, self.template.taints, base, choice)
         if isinstance(narrowed, Refusal):
@@ -309,7 +309,7 @@ class NewClaim:
         self.requirements = requirements
 
     def truncate(self) -> Refusal | None:
-        """Leave only as many types as can be asked of a cloud; None: that works (`Truncate`)."""
+        """Keep only as many types as a request to the cloud may have; None: that works (`Truncate`)."""
         if len(self.types) > MOST_TYPES or self.requirements.has_min_values:
             ordered = by_price(self.types, self.requirements, self.template.well_known)[:MOST_TYPES]
             few = None if self._relaxes_min_values else variety(ordered, self.requirements).objection

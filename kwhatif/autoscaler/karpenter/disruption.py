@@ -1,7 +1,7 @@
 """The disruption controller: which nodes go now, and what replaces them (`pkg/controllers/disruption`).
 
-The methods are asked in order, and the first that finds something decides. Commands hold 15 seconds later, too, or
-they are not given.
+The methods are asked in order, and the first that finds something decides. A command that is no longer valid 15 seconds
+later is not carried out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from kwhatif.autoscaler.answer import DisruptionCommand, KeptNode, ScalingPlan
+from kwhatif.autoscaler.contract import DisruptionCommand, KeptNode, ScalingPlan
 from kwhatif.autoscaler.karpenter.amounts import NODES, parsed
 from kwhatif.autoscaler.karpenter.candidates import (
     BLOCKED,
@@ -45,7 +45,7 @@ from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.quantity import value
 
-#: After that long a command has to be as good as before.
+#: After this time a command must still be valid.
 _VALIDATION = 15 * SECOND
 _MOST_AT_ONCE = 100
 _SHOWN_ERRORS = 5
@@ -172,7 +172,7 @@ class Disruption:
                 continue
             command = self._consolidate([each])
             if command is not None and self._is_approved(command):
-                # What does not hold ends the search: it is begun again later.
+                # A command that is no longer valid ends the search: Karpenter starts again later.
                 return [command] if self._holds(command) else []
         return []
 
@@ -256,7 +256,7 @@ class Disruption:
     # --- pools that balance ----------------------------------------------------------------------------------------
 
     def _can_pass(self, candidate: Candidate) -> bool:
-        """Whether even removing the node for nothing would be enough."""
+        """Whether removing the node without a replacement would save enough."""
         totals = self._totals.get(candidate.pool_name)
         if candidate.pool.spec.disruption.consolidation_policy != _BALANCED or totals is None or totals.price <= 0:
             return True
@@ -298,7 +298,7 @@ class Disruption:
         return results
 
     def _errors(self, results: Results) -> str:
-        """Which pods, that have a place now, would have none; "" if all would (`NonPendingPodSchedulingErrors`)."""
+        """Which pods that run now would have no place; "" if there are none (`NonPendingPodSchedulingErrors`)."""
         lost = [(pod, refusal) for pod, refusal in results.refused.values() if not is_provisionable(pod.pod)]
         if not lost:
             return ""
@@ -308,7 +308,7 @@ class Disruption:
 
 
 def _uninitialized(node: StateNode) -> Refusal:
-    """Nothing is disrupted for a node of which it is not known whether it will ever be one."""
+    """Nothing is disrupted in favour of a node that may never be initialized."""
     parts = [f"nodeclaim/{node.claim.metadata.name}"] if node.claim is not None else []
     parts += [f"node/{node.node.metadata.name}"] if node.node is not None else []
     return Refusal(lambda: f"would schedule against uninitialized {', '.join(parts)}")

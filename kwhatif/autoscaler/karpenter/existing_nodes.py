@@ -43,7 +43,7 @@ class SchedulerInputs:
         self.cluster_state = cluster_state
         catalogue = cluster_state.catalogue
         pools = cluster_state.pools
-        #: Those of which an instance type is left, the first that is tried first.
+        #: Those with an instance type left, in the order in which they are tried.
         self.templates = [each for each in (NodeClaimTemplate(pool, catalogue) for pool in pools) if each.types]
         if not cluster_state.settings.relaxes_min_values:
             for template in self.templates:
@@ -65,7 +65,7 @@ class SchedulerInputs:
             for node in cluster_state.nodes
             if not node.is_going
         ]
-        #: Nodes whose pods have to move anyhow.
+        #: Nodes that are being deleted: their pods have to move.
         self.going = frozenset(node.name for node in cluster_state.nodes if node.is_going)
         self._room: dict[tuple[tuple[str, int], ...], list[int]] = {}
 
@@ -142,7 +142,7 @@ def _requesting_limits(container: Container) -> Container:
 
 
 class NodeAtStart:
-    """A node that stands or is on its way, as it is before anything is added (`NewExistingNode`)."""
+    """An existing node, or one that is starting, before pods are added (`NewExistingNode`)."""
 
     def __init__(self, cluster_state: ClusterState, node: StateNode, daemons: Sequence[Pod], *, is_fresh: bool) -> None:
         self.node = node
@@ -163,7 +163,7 @@ class NodeAtStart:
 
     @cached_property
     def for_topology(self) -> StandingNode | None:
-        """What spread counts of it; None of a NodeClaim without a node."""
+        """What topology spread counts of it; None for a NodeClaim without a node."""
         node = self.node.node
         if node is None:
             return None

@@ -1,4 +1,4 @@
-"""Instance types and where they are offered (`pkg/cloudprovider/types.go`), read from a file of a person.
+"""Instance types and where they are offered (`pkg/cloudprovider/types.go`), read from a user's file.
 
 The file is a list of `{name, capacity, overhead: {kubeReserved, systemReserved, evictionThreshold}, requirements,
 offerings: [{capacityType, zone, price, available}]}`.
@@ -209,7 +209,7 @@ def variety(types: Sequence[InstanceType], requirements: Requirements) -> Variet
 
 
 class _Reading:
-    """What was found wrong so far."""
+    """The problems found so far."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

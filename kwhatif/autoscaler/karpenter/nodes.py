@@ -74,7 +74,7 @@ class StateNode:
 
     def __init__(self, node: Node | None, claim: NodeClaim | None, pods: Sequence[Pod]) -> None:
         self.node, self.claim = node, claim
-        #: Those that stand on it; terminal ones are not among them.
+        #: The pods on it, without finished ones.
         self.pods = pods
         self.managed = claim is not None
         self.registered = claim is None or (node is not None and node.metadata.labels.get(REGISTERED) == "true")
@@ -127,10 +127,7 @@ class StateNode:
     def allocatable(self) -> Sum:
         """What pods can use of it."""
         node = self.node
-        own: Amounts = {}
-        if node is not None:
-            given = node.status.allocatable
-            own = parsed(node.status.capacity if given is None else given)
+        own: Amounts = {} if node is None else parsed(node.status.allocatable_or_capacity)
         return self._with_claim(own, self.claim.status.allocatable if self.claim is not None else {})
 
     def _with_claim(self, own: Amounts, of_claim: Mapping[str, object]) -> Sum:
@@ -144,7 +141,7 @@ class StateNode:
 
     @cached_property
     def available(self) -> Sum:
-        """What its pods leave."""
+        """What its pods leave free."""
         return subtracted(self.allocatable, merged(*(requests_of(pod) for pod in self.pods)))
 
     @cached_property

@@ -48,7 +48,7 @@ def is_terminating(pod: Pod) -> bool:
 
 
 def is_active(pod: Pod) -> bool:
-    """Neither at its end nor being deleted."""
+    """Neither finished nor being deleted."""
     return not is_terminal(pod) and not is_terminating(pod)
 
 
@@ -150,7 +150,7 @@ def sorted_preferences(pod: Pod) -> Pod:
 
 
 def relaxed(pod: Pod, *, tolerate_preferences: bool) -> Pod | None:
-    """The pod without the next thing that it can do without; None: there is none left (`Preferences.Relax`).
+    """The pod without its next preference; None: it has none left (`Preferences.Relax`).
 
     `tolerate_preferences`: at last it tolerates taints that only ask (PreferNoSchedule), as a NodePool has some.
     """
@@ -298,7 +298,7 @@ def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = N
         return NOTHING
 
 
-# --- what is remembered of a pod -----------------------------------------------------------------------------------
+# --- compiled pods -----------------------------------------------------------------------------------
 
 
 class PodData:
@@ -347,6 +347,6 @@ class PodData:
         self.strict = pod_requirements(self.pod, strict=True) if node and node.preferred else self.requirements
 
     def with_pod(self, pod: Pod) -> PodData:
-        """The same pod after it has given something up."""
+        """The same pod with fewer preferences."""
         alternatives = None if self.is_lost else self.alternatives
         return PodData(pod, self.uid, alternatives, ignores_preferences=self.ignores_preferences)

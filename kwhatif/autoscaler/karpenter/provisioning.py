@@ -1,4 +1,4 @@
-"""One round of the provisioner (`pkg/controllers/provisioning/provisioner.go`), and the machines that come of it."""
+"""One round of the provisioner (`pkg/controllers/provisioning/provisioner.go`), and the machines that it launches."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import ExistingNode, IgnoredPod, NewNodeClaim, RefusedPod, ScalingRound
-from kwhatif.autoscaler.contract import NewNode
+from kwhatif.autoscaler.contract import ExistingNode, IgnoredPod, NewNode, NewNodeClaim, RefusedPod, ScalingRound
 from kwhatif.autoscaler.karpenter.amounts import Amounts
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.existing_nodes import SchedulerInputs

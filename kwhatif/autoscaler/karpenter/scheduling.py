@@ -141,7 +141,7 @@ class Scheduler:
         return results._replace(claims=claims)
 
     def _try(self, pod: PodData) -> Refusal | None:
-        """ExistingNode the pod; where that fails, without one preference after the other (`trySchedule`)."""
+        """ExistingNode the pod; if that fails, with one preference less each time (`trySchedule`)."""
         while True:
             refusal = self._add(pod)
             if refusal is None or refusal.reserved or pod.devices:

@@ -10,7 +10,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.quantity import NANO, parse_duration
 from kwhatif.kube.model.workload import Deployment
 
-#: Gates that bring what is not modelled.
+#: Gates of features that are not modelled.
 _NOT_MODELLED = ("NodeOverlay", "StaticCapacity", "CapacityBuffer")
 _RESERVED, _SPOT_TO_SPOT = "ReservedCapacity", "SpotToSpotConsolidation"
 #: As Go's `strconv.ParseBool` reads them.

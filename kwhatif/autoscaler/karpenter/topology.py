@@ -1,4 +1,4 @@
-"""Spread and affinity in one round (`scheduling/topology.go`): which groups a pod is of, and where it counts."""
+"""Spread and affinity in one round (`scheduling/topology.go`): which groups a pod belongs to, and where it counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_spec import PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kwhatif.kube.model.workload import Namespace
 
-# --- what is counted of the pods that stand --------------------------------------------------------------------------
+# --- existing pods --------------------------------------------------------------------------
 
 
 class _Counted(NamedTuple):
@@ -46,7 +46,7 @@ class _Counted(NamedTuple):
 
 
 class Standing:
-    """The nodes and pods that stand, and what groups count of them: shared by all questions about one cluster."""
+    """Existing nodes and pods, and how groups count them: shared by all simulations of one cluster."""
 
     def __init__(self, cluster: Cluster, nodes: Mapping[str, StandingNode], pods: Mapping[str, Sequence[Pod]]) -> None:
         self.cluster = cluster
@@ -109,7 +109,7 @@ class Standing:
 
 
 def uid_of(pod: Pod) -> str:
-    """What tells pods apart; one that was never stored has its key."""
+    """The pod's identity: its UID, or its key if it was never stored."""
     return pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
@@ -162,7 +162,7 @@ class Topology:
                 own.append(group)
 
     def record(self, pod: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
-        """The pod will stand on a node of these requirements (`Record`)."""
+        """The pod will run on a node with these requirements (`Record`)."""
         for group in self._groups.values():
             if group.counts(pod, taints, requirements):
                 domains = requirements.want(group.spec.key)
@@ -173,14 +173,14 @@ class Topology:
                 group.record(requirements.want(group.spec.key).values)
 
     def register(self, key: str, domain: str) -> None:
-        """There is one more domain of that label."""
+        """Add a domain of that label."""
         for groups in (self._groups, self._inverse):
             for group in groups.values():
                 if group.spec.key == key:
                     group.register(domain)
 
     def register_all(self, key: str, domains: Iterable[str]) -> None:
-        """There are all these domains of that label."""
+        """Add these domains of that label."""
         groups = [g for g in (*self._groups.values(), *self._inverse.values()) if g.spec.key == key]
         for domain in domains if groups else ():
             for group in groups:
@@ -189,7 +189,7 @@ class Topology:
     def narrowed(
         self, pod: PodData, taints: Sequence[Taint], requirements: Requirements, choice: Choice
     ) -> Requirements | Refusal:
-        """What a node of these requirements has to be if the pod comes to it (`AddRequirements`)."""
+        """The requirements of a node with these, if the pod is added to it (`AddRequirements`)."""
         groups = list(self._matching(pod, taints, requirements))
         found = self._narrowed_by(groups, pod, requirements, choice)
         if len(groups) > 1 and isinstance(found, Requirements):

@@ -1,6 +1,6 @@
 """Pods counted by the domains of a label (`scheduling/topologygroup.go`, `topologynodefilter.go`).
 
-Where upstream takes any domain of several that are as good, by the order of a map, here it is the first by name.
+Of equally good domains upstream takes any, in the order of a map; here it is the first by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Domains = Mapping[str, Sequence[tuple[Taint, ...]]]
 
 
 class StandingNode(NamedTuple):
-    """What counts here of a node that is there."""
+    """The parts of an existing node that count here."""
 
     name: str
     labels: Mapping[str, str]
@@ -125,7 +125,7 @@ class GroupSpec(NamedTuple):
 
     @property
     def identity(self) -> Hashable:
-        """What groups are the same by (`TopologyGroup.Hash`).
+        """What makes two groups the same (`TopologyGroup.Hash`).
 
         QUIRK: the values of node selectors and affinities do not count, only their keys, nor does minDomains; of equal
         entries in a list, two cancel each other out.
@@ -154,7 +154,7 @@ def _selector_identity(selector: LabelSelector | None) -> Hashable:
 
 
 class Choice:
-    """Which of equal domains are taken, where upstream takes any: at each fork in the way, the number of the domain."""
+    """Which of equally good domains is taken, where upstream takes any: at each decision, the index of the domain."""
 
     def __init__(self, picks: Sequence[int] = ()) -> None:
         self._picks = picks
@@ -189,13 +189,13 @@ class TopologyGroup:
         self.owners: set[str] = set()
 
     def register(self, domain: str) -> None:
-        """There is this domain, too."""
+        """Add a domain."""
         if domain not in self.domains:
             self.domains[domain] = 0
             self.empty.add(domain)
 
     def record(self, domains: Iterable[str]) -> None:
-        """One more pod, in each of the domains."""
+        """Count one more pod in each of the domains."""
         for domain in domains:
             self.domains[domain] = self.domains.get(domain, 0) + 1
             self.empty.discard(domain)
@@ -213,7 +213,7 @@ class TopologyGroup:
     ) -> Requirement:
         """The domains for the pod: among those that the node may have and the pod allows; none where it has none.
 
-        Of domains that are as good, first one that other groups of the pod leave (`best`): chance would find it, too.
+        Of equally good domains, first one that the pod's other groups leave (`best`), as a random choice would find.
         """
         match self.spec.kind:
             case "topology spread":
@@ -310,5 +310,5 @@ class TopologyGroup:
 
 
 def _first(domains: Iterable[str], best: Requirement) -> list[str]:
-    """By name, but those first that others leave."""
+    """By name, but first those that other groups leave."""
     return sorted(domains, key=lambda domain: (not best.has(domain), domain))

@@ -126,6 +126,12 @@ def quoted(values: str | Sequence[str]) -> str:
     )
 
 
+def aggregate(messages: Iterable[str]) -> str:
+    """Errors as the API machinery prints several: in brackets, none twice; one as it is (`pkg/util/errors`)."""
+    once = tuple(dict.fromkeys(messages))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
+
+
 def shown(value: str | int) -> str:
     """A value as field errors print it: plain numbers as they are, text and quantities in quotes."""
     return str(value) if type(value) is int else quoted(str(value))

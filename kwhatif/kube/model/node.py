@@ -62,6 +62,11 @@ class NodeStatus(Model):
     conditions: tuple[NodeCondition, ...] = ()
     node_info: NodeSystemInfo = NodeSystemInfo()
 
+    @property
+    def allocatable_or_capacity(self) -> ResourceList:
+        """What pods can use of the node."""
+        return self.capacity if self.allocatable is None else self.allocatable
+
 
 class Node(ApiObject):
     """`v1.Node`."""

@@ -1,178 +1,43 @@
-"""Advice for one workload: candidates from the search, of which the proof keeps those that help."""
+"""`ask_advice`: for each workload or group that does not fit, or only by eviction, the smallest changes that help.
+
+Candidates come from the search; the proof keeps those that help.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ObjectNotFound
+from kwhatif.admission.plugins import classes_above
 from kwhatif.kube.matching.field_errors import nearest
-from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.kube.model.policy import PriorityClass
-from kwhatif.questions.advise.blocking import delete_pods, owner_of_pod
-from kwhatif.questions.advise.change import Advice, AdvisedChange
+from kwhatif.questions.advise.change import Advice, AdvisedChange, pod_of
+from kwhatif.questions.advise.gangs import GangAdvisor, failing_groups, members_of
 from kwhatif.questions.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler
-from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt
+from kwhatif.questions.advise.missing import refused
+from kwhatif.questions.advise.pod_attempt import PodAttempt
 from kwhatif.questions.advise.pools import of_autoscaler
 from kwhatif.questions.advise.proof import Asking, Proof, Proven
-from kwhatif.questions.advise.refused import refused
-from kwhatif.questions.advise.revise import patch_of, pod_of
+from kwhatif.questions.advise.rows import FoundAdvice, Rows, going
 from kwhatif.questions.advise.search import Search, Searched
-from kwhatif.questions.decisions.decide import objections_of
-from kwhatif.questions.judging.question import Question
+from kwhatif.questions.decisions.decide import in_full, objections_of
+from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
-from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow
+from kwhatif.report import Report
+from kwhatif.report.advise import AdvisedRow, AdviseRow, GoingRow
 from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
-from kwhatif.scheduler.framework.attempt import attempt
+from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.scheduler.preemption.budgets import Budgets
-from kwhatif.state.pod_info import PodInfo
-
-#: The worst first.
-_BY_SEVERITY: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Waits", "Preempts", "Placed")
-
-
-class Rows:
-    """Writes the advice for one workload as rows of the report: patches of the objects to change, and edits."""
-
-    def __init__(self, applied: Applied, cluster: Cluster, paths: Sequence[str], *, alone: bool) -> None:
-        """Set up.
-
-        Args:
-            applied: what was asked about.
-            cluster: with the owners of pods.
-            paths: of a custom resource, where its pod templates are.
-            alone: whether nothing else is in its file.
-        """
-        self._paths = paths
-        self._object: Any = applied.object
-        self._in_cluster = applied.restarted
-        self._file = applied.source.file if alone and not applied.restarted and applied.source.file != "-" else None
-        if applied.restarted and isinstance(applied.object, Pod):
-            owner = owner_of_pod(applied.object, cluster)
-            if owner is not None and pod_of(owner) is not None:
-                self._object = owner
-
-    def advice(self, proven: Proven, failing: Decision) -> AdviceRow:
-        """One piece of advice with its proof."""
-        proof = proven.proof
-        worst = min((decision.outcome for decision in proof.decisions), key=_BY_SEVERITY.index)
-        victims = dict.fromkeys(victim.pod for decision in proof.decisions for victim in decision.victims)
-        return AdviceRow(
-            changes=self._changes(proven.advice),
-            cost=proven.advice.cost,
-            outcome=worst,
-            node=_landing(proof, failing),
-            fit=proof.placed + proof.preempting,
-            of=proof.wanted,
-            victims=tuple(victims),
-            decisions=tuple(_first_of_each(proof.decisions, failing)),
-        )
-
-    def left(self, nearest: Advice | None, obstacles: Sequence[Obstacle]) -> Iterator[LeftRow]:
-        """The obstacles that are left after the best changes that were found."""
-        if nearest is None:
-            return
-        for obstacle in obstacles:
-            yield LeftRow(
-                node=nearest.node,
-                changes=self._changes(nearest),
-                plugin=obstacle.plugin,
-                reason=obstacle.reason,
-                evidence=obstacle.evidence,
-            )
-
-    def _changes(self, advice: Advice) -> tuple[AdvisedChangeRow, ...]:
-        """Each change of the manifest has a patch, to be made after those before it."""
-        return tuple(self._change(change, advice.changes[:place]) for place, change in enumerate(advice.changes))
-
-    def _change(self, change: AdvisedChange, before: Sequence[AdvisedChange]) -> AdvisedChangeRow:
-        obj = self._object
-        kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
-        return AdvisedChangeRow(
-            **{name: getattr(change, name) for name in Advised.__struct_fields__},
-            object=f"{kind} {key_of(obj)}" if change.revise is not None else None,
-            in_cluster=self._in_cluster and change.revise is not None,
-            file=self._file if change.revise is not None else None,
-            patch=patch_of(obj, before, change, self._paths),
-            edits=_edits_of(change),
-        )
-
-
-def _edits_of(change: AdvisedChange) -> tuple[str | dict[str, Any], ...]:
-    if change.data:
-        return change.data
-    return tuple(edit.text for edit in change.edits)
-
-
-def _landing(proof: Proof, failing: Decision) -> str | None:
-    """Where the pod lands that does not fit now; a rollout creates pods with other names."""
-    same = [decision for decision in proof.decisions if decision.pod == failing.pod]
-    landed = [decision for decision in (*same, *proof.decisions) if decision.node]
-    return landed[0].node if landed else None
-
-
-def _first_of_each(decisions: Sequence[Decision], failing: Decision) -> Iterator[Decision]:
-    """The pod in question, and the first of each outcome."""
-    shown: set[Outcome] = set()
-    for decision in decisions:
-        if decision.pod == failing.pod or decision.outcome not in shown:
-            shown.add(decision.outcome)
-            yield decision
-
-
-#: The extra cost of a pod whose budget allows no more disruptions.
-_BROKEN = 40
-
-
-def going(decision: Decision, scene: PodAttempt, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
-    """The victims of the decision, then cheaper pods, the cheapest first; empty if there are none.
-
-    Args:
-        decision: about a pod that fits only by eviction.
-        scene: the cluster just before.
-        found: advice that was proven.
-    """
-    victims = [pod for victim in decision.victims if (pod := scene.state.pods.get(victim.pod)) is not None]
-    if not victims or decision.node is None:
-        return ()
-    evicted = delete_pods([pod.pod for pod in victims], scene.pod)
-    scheduled = _row("scheduler", evicted, victims, decision.node, scene)
-    by_hand: dict[tuple[str, ...], GoingRow] = {}
-    for proven in found:
-        change = proven.advice.changes[0]
-        pods = [pod for key in change.target.split(", ") if (pod := scene.state.pods.get(key)) is not None]
-        if len(proven.advice.changes) == 1 and change.kind in ("delete-pod", "move-pod") and pods:
-            row = _row("hand", change, pods, proven.advice.node, scene)
-            if row.cost < scheduled.cost:
-                by_hand.setdefault(row.pods, row)
-    return (scheduled, *sorted(by_hand.values(), key=lambda row: (row.cost, row.pods))) if by_hand else ()
-
-
-def _row(
-    by: Literal["scheduler", "hand"], change: AdvisedChange, pods: Sequence[PodInfo], node: str, scene: PodAttempt
-) -> GoingRow:
-    violates = tuple(sorted(set(_broken(pods, scene))))
-    return GoingRow(
-        by=by,
-        pods=tuple(pod.key for pod in pods),
-        node=node,
-        lands=change.after or None,
-        priority=max(pod.priority for pod in pods),
-        violates=violates,
-        cost=change.cost + _BROKEN * len(violates),
-    )
-
-
-def _broken(pods: Sequence[PodInfo], scene: PodAttempt) -> Iterator[str]:
-    split = Budgets(scene.state.cluster).split(pods)
-    for pod in split.violating:
-        yield from split.broken[pod]
-
 
 #: Outcomes with possible advice; the worst first.
 FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Preempts")
@@ -221,14 +86,16 @@ class Advisor:
         beside = sum(each.source.file == applied.source.file for each in question.applied) - 1
         self._rows = Rows(applied, session.cluster, paths, alone=not beside)
 
-    def row(self, most: int) -> AdvisedRow:
+    def advice(self, most: int) -> list[FoundAdvice]:
         """The advice that helps, the cheapest first."""
-        searched = self._searched()
-        found = self._prove((*searched.found, *self._others()))
-        proven = [each for each in found if not self._is_by_itself(each)]
+        proven = [each for each in self._found if not self._is_by_itself(each)]
         if any(each.proof.is_whole for each in proven):
             proven = [each for each in proven if each.proof.is_whole or self._is_by_eviction(each.proof)]
-        proven = _varied(proven)
+        return [self._rows.advice(each, self._decision) for each in _varied(proven)[:most]]
+
+    def row(self, most: int) -> AdvisedRow:
+        """What would help the workload."""
+        advice, searched = self.advice(most), self._searched
         counts = self._judged.decisions
         return AdvisedRow(
             workload=self._judged.row.name,
@@ -238,9 +105,9 @@ class Advisor:
             fit=sum(decision.outcome in ("Placed", "Preempts") for decision in counts),
             of=self._judged.row.replicas,
             victims=tuple(victim.pod for victim in self._decision.victims),
-            advice=tuple(self._rows.advice(each, self._decision) for each in proven[:most]),
-            left=() if proven else tuple(self._rows.left(searched.nearest, searched.left)),
-            going=self._going(found),
+            advice=tuple(each.row for each in advice),
+            left=() if advice else tuple(self._rows.left(searched.nearest, searched.left)),
+            going=self._going(),
             tried=self._asking.asked + (self._captured.scene.trials if self._captured else 0),
         )
 
@@ -259,24 +126,28 @@ class Advisor:
         }
         return bool(victims) and deleted >= victims
 
-    def _going(self, found: Iterable[Proven]) -> tuple[GoingRow, ...]:
+    def _going(self) -> tuple[GoingRow, ...]:
         """The scheduler's victims, and cheaper pods to delete, if there are any."""
         captured = self._captured
         if captured is None or not self._decision.victims:
             return ()
-        return going(self._decision, captured.scene, [each for each in found if each.proof.is_whole])
+        return going(self._decision, captured.scene, [each for each in self._found if each.proof.is_whole])
 
     # --- what may help -------------------------------------------------------------------------------
 
+    @cached_property
+    def _found(self) -> list[Proven]:
+        """All that helps, also what the scheduler does by itself."""
+        return self._prove((*self._searched.found, *self._others()))
+
+    @cached_property
     def _searched(self) -> Searched:
         captured = self._captured
         if captured is None:
             return Searched(())
-        match self._decision.outcome:
-            case "Gated":
-                return self._searched_with(captured.scene, ungated(captured.scene.pod.pod))
-            case _:
-                return Search(captured.scene, captured.objections).run()
+        if self._decision.outcome == "Gated":
+            return self._searched_with(captured.scene, ungated(captured.scene.pod.pod))
+        return Search(captured.scene, captured.objections).run()
 
     @staticmethod
     def _searched_with(scene: PodAttempt, first: AdvisedChange) -> Searched:
@@ -307,16 +178,9 @@ class Advisor:
 
     def _higher_classes(self) -> Iterator[Advice]:
         """The lowest priority class with which it may evict enough; none if the highest does not help."""
-        known = self._session.cluster.all(PriorityClass).values()
-        classes = sorted(
-            (each.value, each.metadata.name)
-            for each in known
-            if each.value > self._decision.priority
-            and each.metadata.name not in SYSTEM_PRIORITY_CLASSES
-            and each.preemption_policy != "Never"
-        )
+        classes = classes_above(self._decision.priority, self._session.cluster)
         before = self._decision.priority_class_name
-        advice = [Advice((with_priority_class(name, before),)) for _, name in classes]
+        advice = [Advice((with_priority_class(each.metadata.name, before),)) for each in classes]
         base = self._asking.ask(())
         if not advice or base is None:
             return
@@ -375,3 +239,86 @@ def _price(proven: Proven) -> tuple[int, tuple[tuple[str, ...], ...]]:
     victims = sum(len(decision.victims) for decision in proven.proof.decisions)
     cost = proven.advice.cost + (30 + 10 * victims if proven.proof.preempting else 0)
     return cost, tuple(change.key for change in proven.advice.changes)
+
+
+class Limits(NamedTuple):
+    """Limits of the search for advice."""
+
+    #: The most pieces of advice for each workload, and the most workloads.
+    most: int
+    workloads: int
+    #: Also for workloads that fit by evicting others.
+    evicting: bool = True
+
+
+class Capture:
+    """Keeps the scenes of the first failing pods: one for each workload and outcome."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.scenes: dict[str, Captured] = {}
+
+    def __call__(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+        """How the decision about a pod is explained, see `Question.explain`."""
+        if result.outcome not in FAILING or result.outcome in explained:
+            return None
+        return self._describe
+
+    def _describe(self, whole: Attempt) -> Decision:
+        cycle, session = whole.cycle, self._session
+        scene = PodAttempt(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
+        self.scenes[cycle.pod.key] = Captured(scene, objections_of(whole))
+        return in_full(whole)
+
+
+def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
+    """What would help pods that do not fit: a report with the section `advise`."""
+    capture = Capture(session)
+    question = replace(question, explain=capture)
+    answer = judge(session, question)
+    found = advise(session, question, answer, capture.scenes, limits)
+    return replace(answer.report(session, "advise"), advise=found)
+
+
+def advice_for(session: Session, question: Question, limits: Limits) -> Iterator[FoundAdvice]:
+    """The same, but only the advice, workload by workload."""
+    capture = Capture(session)
+    question = replace(question, explain=capture)
+    found, _ = _advisors(session, question, judge(session, question), capture.scenes, limits)
+    for each in found:
+        yield from each.advice(limits.most)
+
+
+def advise(
+    session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
+) -> AdviseRow:
+    """The section of the report; `scenes` are what a `Capture` has kept while the question was answered."""
+    found, left_out = _advisors(session, question, answer, scenes, limits)
+    return AdviseRow(workloads=tuple(each.row(limits.most) for each in found), left_out=left_out)
+
+
+def _advisors(
+    session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
+) -> tuple[list[GangAdvisor | Advisor], int]:
+    """One for each group and workload that does not fit, or fits only by eviction; and how many are left out."""
+    groups, members = failing_groups(answer), members_of(answer)
+    failing = [
+        (applied, judged)
+        for applied, judged in _by_workload(question, answer)
+        if (first := first_failing(judged.decisions))
+        and (limits.evicting or first.outcome != "Preempts")
+        and first.pod not in members
+    ]
+    found: list[GangAdvisor | Advisor] = []
+    found += [GangAdvisor(session, question, answer, group) for group in groups[: limits.workloads]]
+    few = failing[: limits.workloads - len(found)]
+    found += [Advisor(session, question, applied, judged, scenes) for applied, judged in few]
+    return found, len(groups) + len(failing) - len(found)
+
+
+def _by_workload(question: Question, answer: Answer) -> Iterator[tuple[Applied, JudgedWorkload]]:
+    by_source = {applied.source: applied for applied in question.applied}
+    for judged in answer.judged:
+        applied = by_source.get(judged.row.source)
+        if applied is not None:
+            yield applied, judged

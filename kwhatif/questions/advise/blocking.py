@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.edits.edit import DeleteObjects, Scale
-from kwhatif.edits.words import object_references, reference
+from kwhatif.edits import made as edits
+from kwhatif.edits.edit import DeleteObjects
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
@@ -127,11 +127,11 @@ def replicas_of(workload: Resizable) -> int:
 def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
     """Scale down by this number of pods."""
     kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
-    name, count = f"{kind.lower()}/{key}", now - by
+    count = now - by
     return in_cluster(
         "scale-down",
         f"{kind} {key}",
-        Scale(text=f"scale {name}={count}", targets=((reference(name), count),)),
+        edits.scale(edits.object_of(type(workload), key), count),
         extra=10 * by + 30 * (not count) + _extra(workload.metadata.namespace),
         before=str(now),
         after=str(count),
@@ -181,8 +181,7 @@ def job_done(job: Job, pods: Sequence[Pod]) -> AdvisedChange:
 
 
 def _deletion(keys: Sequence[str]) -> DeleteObjects:
-    names = [f"pod/{key}" for key in keys]
-    return DeleteObjects(text=f"delete {' '.join(names)}", objects=object_references(names))
+    return edits.delete([edits.object_of(Pod, key) for key in keys])
 
 
 def _extra(namespace: str) -> int:

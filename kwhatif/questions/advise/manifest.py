@@ -15,7 +15,7 @@ from kwhatif.kube.model.meta import Requirement
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PodAffinityTerm, TopologySpreadConstraint
 from kwhatif.questions.advise.change import PREFERRED, REQUIRED, WEIGHT, AdvisedChange, Revise, Spec, in_spec, prune
-from kwhatif.questions.advise.refused import request_less
+from kwhatif.questions.advise.missing import request_less
 from kwhatif.questions.advise.reserved import RESERVED, is_for, is_reserved
 from kwhatif.report.advise import AdviceKind
 from kwhatif.scheduler.framework.evidence import (

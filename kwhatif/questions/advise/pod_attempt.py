@@ -13,10 +13,9 @@ from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.edits.resolve import NotResolved
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.advise.change import AdvisedChange
-from kwhatif.questions.advise.revise import revised
+from kwhatif.questions.advise.change import AdvisedChange, revised
 from kwhatif.questions.manifests.edited import make_edit
-from kwhatif.scheduler.framework.attempt import Objections, held_back
+from kwhatif.scheduler.framework.attempt import Objections, run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource
 from kwhatif.scheduler.framework.profile import Profile, profile_of
@@ -54,7 +53,7 @@ class WhatIfTrial:
             self._begin(self._profile)
 
     def _begin(self, profile: Profile) -> None:
-        self._stopped = held_back(profile, self.pod, self.state)
+        self._stopped = run_pre_enqueue(profile, self.pod, self.state)
         if self._stopped is not None:
             return
         self._cycle = Cycle(profile, self.pod, self.state)

@@ -11,8 +11,7 @@ from kwhatif.admission.new_pod import stored_pod
 from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.advise.change import Advice, AdvisedChange, Amount
-from kwhatif.questions.advise.revise import revised
+from kwhatif.questions.advise.change import Advice, AdvisedChange, Amount, revised
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.edits.edit import AddNodes, Label, TaintNodes, TaintRemoval, Uncordon
-from kwhatif.edits.words import reference
+from kwhatif.edits import made as edits
 from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import controller_of
@@ -27,7 +26,6 @@ from kwhatif.questions.advise.blocking import (
     suspects,
 )
 from kwhatif.questions.advise.change import AdvisedChange, Amount, in_cluster
-from kwhatif.questions.advise.claims import missing_claims
 from kwhatif.questions.advise.manifest import (
     STATE_OF_NODE,
     OwnTerm,
@@ -37,6 +35,7 @@ from kwhatif.questions.advise.manifest import (
     ungated,
     with_scheduler,
 )
+from kwhatif.questions.advise.missing import missing_claims
 from kwhatif.questions.advise.pod_attempt import Obstacle, PodAttempt, WhatIfTrial
 from kwhatif.questions.advise.reserved import is_reserved
 from kwhatif.scheduler.batch import result_of
@@ -44,7 +43,6 @@ from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
     Evidence,
-    MissingTopologyLabel,
     UnboundClaim,
     UnmatchedSelector,
     UntoleratedTaint,
@@ -67,19 +65,16 @@ def on_node(evidence: Evidence | None, node: NodeInfo) -> Iterator[AdvisedChange
     """Changes of the node that remove this obstacle."""
     match evidence:
         case CordonedNode():
-            yield in_cluster("uncordon", node.name, Uncordon(text=f"uncordon {node.name}", nodes=(node.name,)))
+            yield in_cluster("uncordon", node.name, edits.uncordon([node.name]))
         case UntoleratedTaint() if evidence.key != UNSCHEDULABLE_TAINT.key and not is_reserved(evidence, node):
             yield _untaint(evidence, node.name)
         case UnmatchedSelector():
             yield from _labelled(evidence, node)
-        case MissingTopologyLabel() if not _OWN_LABELS.search(evidence.topology_key):
-            return
 
 
 def _untaint(taint: UntoleratedTaint, node: str) -> AdvisedChange:
     """Without the taint; if it shows a problem of the node, once the node has recovered."""
-    text = f"taint {node} {taint.key}:{taint.effect}-"
-    edit = TaintNodes(text=text, nodes=(node,), removed=(TaintRemoval(taint.key, None, taint.effect),))
+    edit = edits.untaint(node, taint.key, taint.effect)
     if taint.key.startswith(STATE_OF_NODE):
         return in_cluster("node-ready", node, edit, about=taint_text(taint))
     return in_cluster("untaint", node, edit, about=taint_text(taint), extra=10 if "/" in taint.key else 0)
@@ -92,14 +87,13 @@ def _labelled(evidence: UnmatchedSelector, node: NodeInfo) -> Iterator[AdvisedCh
     if len(pairs) != len(evidence.terms) or not wrong or any(map(_OWN_LABELS.search, wrong)):
         return
     said = " ".join(f"{key}={value}" for key, value in wrong.items())
-    edit = Label(text=f"label node/{node.name} {said}", objects=(reference(f"node/{node.name}"),), added=wrong)
-    yield in_cluster("label-node", node.name, edit, about=said)
+    yield in_cluster("label-node", node.name, edits.label_node(node.name, wrong), about=said)
 
 
 def add_nodes(like: str, count: int = 1) -> AdvisedChange:
     """More nodes like an existing one."""
-    edit = AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like)
     amount = Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more))
+    edit = edits.add_nodes(like, count)
     return in_cluster("add-nodes", like, edit, extra=10 * (count - 1), count=count, amount=amount)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kwhatif.kube.model.pod import PodSpec, node_affinity_of
 from kwhatif.questions.decisions.decide import verdicts_of
 from kwhatif.report.risks import AuditCause
-from kwhatif.scheduler.framework.attempt import Attempt, Objections, filtered, held_back
+from kwhatif.scheduler.framework.attempt import Attempt, Objections, filtered, run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
@@ -74,7 +74,7 @@ def cause_of(profile: Profile | None, pod: PodInfo, state: State, without: Colle
     pool = pool_of(pod.pod.spec)
     if profile is None:
         return PendingCause("other", pool=pool)
-    if held_back(profile, pod, state) is not None:
+    if run_pre_enqueue(profile, pod, state) is not None:
         return PendingCause("gates", tuple(sorted(gate.name for gate in pod.pod.spec.scheduling_gates)), pool)
     cycle = filtered(profile, pod, state)
     if cycle is not None and cycle.feasible:

@@ -6,38 +6,41 @@ and from a few rules about what those two ignore: strategies, budgets, prioritie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import QuotaExceeded
+from kwhatif.admission.plugins import classes_above
 from kwhatif.controllers.disruption import pods_selected_by
-from kwhatif.edits.edit import Edit
+from kwhatif.edits.edit import Assignment, Edit, Reference, Uncordon
+from kwhatif.edits.made import add_nodes, budget, named, object_of, restart, set_as_patched, set_fields, untaint
 from kwhatif.errors import InputError, OutOfTime
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import BY_WORD
-from kwhatif.kube.model.node import HOSTNAME, ZONE
+from kwhatif.kube.model.node import HOSTNAME, ZONE, Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PriorityClass
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.quantity import amounts
-from kwhatif.kube.model.workload import Deployment
-from kwhatif.questions.advise.question import Limits, ask_advice
+from kwhatif.kube.model.workload import Deployment, StatefulSet
+from kwhatif.questions.advise.advisor import Limits, advice_for
+from kwhatif.questions.advise.rows import FoundAdvice
 from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
 from kwhatif.questions.audit.probes import AuditPlayer
-from kwhatif.questions.audit.scenario import AuditScenario, edit_of
-from kwhatif.questions.audit.setting import set_as_patched, set_fields
+from kwhatif.questions.audit.scenario import AuditScenario
 from kwhatif.questions.audit.standing import NOW
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.maintenance.drain import Drained, with_remedies
+from kwhatif.questions.maintenance.drain import DrainSimulation, remedy_of
+from kwhatif.questions.maintenance.remedies import DrainFlag
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.report.advise import AdviceKind, AdvisedChangeRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.risks import AuditFindingRow, AuditFixRow, HarmRow
+from kwhatif.scheduler.framework.evidence import taint_text
 
 #: The most candidates for a finding, and the most of its what-ifs that are played again with each of them.
 _MOST_TRIED, _MOST_AGAIN = 6, 12
@@ -69,11 +72,8 @@ def _quantity(nanos: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
-class Candidate(NamedTuple):
-    """Something to try: edits, or a flag of the command."""
-
-    edits: tuple[Edit, ...]
-    flag: str = ""
+#: Something to try: edits, or a flag of the command.
+Candidate = tuple[Edit, ...] | DrainFlag
 
 
 class Fixes:
@@ -111,8 +111,8 @@ class Fixes:
         tried = 0
         try:
             for candidate in islice(self._candidates(finding), _MOST_TRIED):
-                if candidate.flag:
-                    return replace(finding, fix=AuditFixRow(edits=(candidate.flag,), kind="flag"), tried=tried + 1)
+                if isinstance(candidate, DrainFlag):
+                    return replace(finding, fix=AuditFixRow(edits=(candidate.text,), kind="flag"), tried=tried + 1)
                 helps = self._helps(candidate, finding)
                 tried += 1
                 if helps:
@@ -121,20 +121,20 @@ class Fixes:
             return replace(finding, tried=tried or None)
         return replace(finding, tried=tried)
 
-    def _row(self, candidate: Candidate, finding: AuditFindingRow) -> AuditFixRow:
-        """The candidate, and the number of the finding's what-ifs on which it was proven."""
+    def _row(self, edits: tuple[Edit, ...], finding: AuditFindingRow) -> AuditFixRow:
+        """The edits, and the number of the finding's what-ifs on which it was proven."""
         now = any(each.probe == NOW.probe for each in finding.shown_by)
         return AuditFixRow(
-            edits=tuple(edit.text for edit in candidate.edits),
+            edits=tuple(edit.text for edit in edits),
             played=len(list(self._again(finding))) + now,
             of=sum(each.count for each in finding.shown_by),
         )
 
     # --- proof ---------------------------------------------------------------------------------------
 
-    def _helps(self, candidate: Candidate, finding: AuditFindingRow) -> bool:
+    def _helps(self, edits: tuple[Edit, ...], finding: AuditFindingRow) -> bool:
         """Whether the finding is gone once the edits are made, without an equally bad one instead."""
-        mended = AuditPlayer(self._player.session, self._player.parameters, candidate.edits)
+        mended = AuditPlayer(self._player.session, self._player.parameters, edits)
         mended.is_awaited = self._goes_on
         try:
             now = mended.play(NOW).harms
@@ -190,68 +190,65 @@ class Fixes:
 
     def _remedies(self, scenario: AuditScenario, worst: HarmRow) -> Iterator[Candidate]:
         played = self._player.played(scenario)
-        if isinstance(played, Drained):
-            for row in with_remedies(played):
-                if row.pod == worst.example and row.remedy:
-                    is_flag = row.remedy.startswith("--")
-                    yield Candidate((), row.remedy) if is_flag else Candidate((edit_of(row.remedy),))
+        if isinstance(played, DrainSimulation):
+            row = next((row for row in played.blocked if row.pod == worst.example), None)
+            remedy = None if row is None else remedy_of(row, played)
+            if remedy is not None:
+                yield remedy if isinstance(remedy, DrainFlag) else (remedy,)
 
     def _slower_rollout(self, worst: HarmRow) -> Iterator[Candidate]:
         """One pod is deleted before the next one is created."""
-        kind, _, key = worst.subject.partition(" ")
-        workload = self._cluster.get(Deployment, key) if kind == "Deployment" else None
-        if workload is None:
+        workload = self._workload(worst.subject)
+        if not isinstance(workload, Deployment):
             return
-        rolling = "spec.strategy.rollingUpdate"
-        yield Candidate((set_fields(f"deployment/{key}", {f"{rolling}.maxSurge": 0, f"{rolling}.maxUnavailable": 1}),))
+        target, strategy = named(worst.subject), ("spec", "strategy")
+        rolling = (*strategy, "rollingUpdate")
+        bounds = Assignment((*rolling, "maxSurge"), 0), Assignment((*rolling, "maxUnavailable"), 1)
+        yield (set_fields(target, *bounds),)
         if workload.spec.strategy.type != "Recreate":
-            yield Candidate((set_fields(f"deployment/{key}", {"spec.strategy": {"type": "Recreate"}}),))
+            yield (set_fields(target, Assignment(strategy, {"type": "Recreate"})),)
 
     def _by_rule(self, worst: HarmRow) -> Iterator[Candidate]:
         kind, key = _split(worst.subject)
         match worst.cause:
             case "allows-all" | "many-budgets" if kind == "PodDisruptionBudget":
-                yield Candidate((edit_of(f"budget {key} maxUnavailable=1"),))
+                yield (budget(key, max_unavailable=1),)
             case "selects-nothing":
                 yield from self._selecting(key, worst)
             case "one-node" | "one-zone":
-                yield from self._apart(kind, key, worst)
+                yield from self._apart(worst)
             case "quota":
                 yield from self._more_quota(worst)
             case "priority":
-                yield from self._higher_class(kind, key)
+                yield from self._higher_class(worst.subject)
             case "taint":
                 yield from self._untainted(worst)
 
-    def _apart(self, kind: str, key: str, worst: HarmRow) -> Iterator[Candidate]:
+    def _apart(self, worst: HarmRow) -> Iterator[Candidate]:
         """Its pods on other nodes, or in other zones: after a restart, or by a constraint."""
+        subject = worst.subject
+        kind, key = _split(subject)
         if kind == "PodDisruptionBudget":
             pods = pods_selected_by(key, self._cluster)
-            kind, key = _split(self._player.base.engine.tally.root(pods[0])) if pods else ("", "")
-        if kind not in ("Deployment", "StatefulSet"):
+            subject = self._player.base.engine.tally.root(pods[0]) if pods else ""
+        workload = self._workload(subject)
+        if not isinstance(workload, Deployment | StatefulSet):
             return
         if worst.probe != "zone":
-            yield Candidate((edit_of(f"restart {kind.lower()}/{key}"),))
-        yield from self._spread(kind, key, ZONE)
-        if worst.probe != "zone":
-            yield from self._spread(kind, key, HOSTNAME)
+            yield (restart(named(subject)),)
+        for topology in (ZONE,) if worst.probe == "zone" else (ZONE, HOSTNAME):
+            yield from self._spread(named(subject), workload, topology)
 
     def _selecting(self, key: str, worst: HarmRow) -> Iterator[Candidate]:
         for owner in worst.about:
-            kind, name = _split(owner)
-            resource = BY_WORD.get(kind.lower())
-            workload: Any = None if resource is None else self._cluster.get(resource.type, name)
-            selector = getattr(workload.spec, "selector", None) if workload is not None else None
+            selector = getattr(getattr(self._workload(owner), "spec", None), "selector", None)
             labels = getattr(selector, "match_labels", None)
             if labels:
-                yield Candidate(
-                    (set_fields(f"poddisruptionbudget/{key}", {"spec.selector": {"matchLabels": dict(labels)}}),)
-                )
+                target = object_of(PodDisruptionBudget, key)
+                yield (set_fields(target, Assignment(("spec", "selector"), {"matchLabels": dict(labels)})),)
 
-    def _spread(self, kind: str, key: str, topology: str) -> Iterator[Candidate]:
-        resource = BY_WORD.get(kind.lower())
-        workload: Any = None if resource is None else self._cluster.get(resource.type, key)
-        if workload is None or workload.spec.selector is None or workload.spec.template is None:
+    def _spread(self, target: Reference, workload: Deployment | StatefulSet, topology: str) -> Iterator[Candidate]:
+        if workload.spec.selector is None or workload.spec.template is None:
             return
         constraint = {
             "maxSkew": 1,
@@ -264,8 +261,8 @@ class Fixes:
             for each in workload.spec.template.spec.topology_spread_constraints
             if each.topology_key != topology
         ]
-        path = "spec.template.spec.topologySpreadConstraints"
-        yield Candidate((set_fields(f"{kind.lower()}/{key}", {path: [*there, constraint]}),))
+        field = ("spec", "template", "spec", "topologySpreadConstraints")
+        yield (set_fields(target, Assignment(field, [*there, constraint])),)
 
     def _more_quota(self, worst: HarmRow) -> Iterator[Candidate]:
         """A quota that is larger by the requests of the refused pods."""
@@ -273,36 +270,30 @@ class Fixes:
         if not isinstance(exceeded, QuotaExceeded):
             return
         requested, used = amounts(exceeded.requested), amounts(exceeded.used)
-        target = f"resourcequota/{namespace_of(worst.subject)}/{exceeded.quota}"
+        target = object_of(ResourceQuota, f"{namespace_of(worst.subject)}/{exceeded.quota}")
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
-            values = {
-                f'spec.hard["{name}"]': _quantity(used[name] + pods * amount) for name, amount in requested.items()
-            }
-            yield Candidate((set_fields(target, values),))
+            hard = ((name, used[name] + pods * amount) for name, amount in requested.items())
+            yield (set_fields(target, *(Assignment(("spec", "hard", name), _quantity(most)) for name, most in hard)),)
 
-    def _higher_class(self, kind: str, key: str) -> Iterator[Candidate]:
-        classes = sorted(
-            (each.value, each.metadata.name)
-            for each in self._cluster.all(PriorityClass).values()
-            if not each.metadata.name.startswith("system-")
-        )
-        for _, name in classes:
-            yield Candidate((set_fields(f"{kind.lower()}/{key}", {"spec.template.spec.priorityClassName": name}),))
+    def _higher_class(self, subject: str) -> Iterator[Candidate]:
+        field = ("spec", "template", "spec", "priorityClassName")
+        for each in classes_above(self._player.priorities.get(subject, 0), self._cluster, evicting=False):
+            yield (set_fields(named(subject), Assignment(field, each.metadata.name)),)
 
     def _untainted(self, worst: HarmRow) -> Iterator[Candidate]:
         pod = self._cluster.get(Pod, worst.example)
-        for taint in worst.about[:1]:
-            if pod is None:
-                return
-            key, effect = re.split("[=:]", taint)[0], taint.rpartition(":")[2]
-            yield Candidate((edit_of(f"taint {pod.spec.node_name} {key}:{effect}-"),))
+        node = "" if pod is None else pod.spec.node_name
+        known = self._cluster.get(Node, node)
+        for taint in () if known is None else known.spec.taints:
+            if (taint_text(taint),) == worst.about:
+                yield (untaint(node, taint.key, taint.effect),)
 
     def _more_nodes(self, scenario: AuditScenario | None, worst: HarmRow) -> Iterator[Candidate]:
         """Copies of the lost node, or of the node of another pod of the workload."""
         like = scenario.nodes[0] if scenario is not None and scenario.nodes else self._node_of(worst.subject)
         if like:
             for count in (1, 2, 3):
-                yield Candidate((edit_of(f"add {count} node{'s' * (count > 1)} like {like}"),))
+                yield (add_nodes(like, count),)
 
     def _node_of(self, workload: str) -> str:
         standing = self._player.base.engine.tally.workloads.get(workload)
@@ -319,17 +310,15 @@ class Fixes:
         session = self._player.session.at(played.engine.api_server.state.fork())
         source = SourceRow(file=f"pod/{worst.example}", object=f"Pod {worst.example}")
         applied = Applied(pod, source, restarted=True)
-        advice = ask_advice(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)).advise
-        for row in advice.workloads if advice is not None else ():
-            for each in row.advice:
-                edits = self._edits(each.changes, worst, scenario)
-                if edits:
-                    yield Candidate(edits)
+        for each in advice_for(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)):
+            edits = self._edits(each, worst, scenario)
+            if edits:
+                yield edits
 
-    def _edits(self, changes: Sequence[AdvisedChangeRow], worst: HarmRow, scenario: AuditScenario) -> tuple[Edit, ...]:
+    def _edits(self, advice: FoundAdvice, worst: HarmRow, scenario: AuditScenario) -> tuple[Edit, ...]:
         """The changes as edits; none if one of them is not a lasting change."""
         found: list[Edit] = []
-        for change in changes:
+        for change, edits in zip(advice.row.changes, advice.edits, strict=True):
             if change.kind in _PASSING:
                 return ()
             if change.patch and change.object is not None:
@@ -337,27 +326,25 @@ class Fixes:
                 if edit is None:
                     return ()
                 found.append(edit)
-            elif change.edits and all(isinstance(each, str) for each in change.edits):
-                if (
-                    any(set(str(each).split()) & set(scenario.nodes) for each in change.edits)
-                    and change.kind != "add-nodes"
-                ):
-                    return ()
-                found += [edit_of(str(each)) for each in change.edits]
+            elif edits and not any(isinstance(each, Uncordon) and {*each.nodes} & {*scenario.nodes} for each in edits):
+                found += edits
             else:
                 return ()
         return tuple(found)
 
     def _patched(self, change: AdvisedChangeRow, worst: HarmRow) -> Edit | None:
         """The patch as a `set` of the workload; None for a pod, whose fields cannot be changed."""
-        kind, key = _split(change.object or "")
-        if kind == "ReplicaSet" and worst.subject.startswith("Deployment "):
-            kind, key = _split(worst.subject)
+        subject = change.object or ""
+        if subject.startswith("ReplicaSet ") and worst.subject.startswith("Deployment "):
+            subject = worst.subject
+        known = self._workload(subject)
+        return None if known is None or isinstance(known, Pod) else set_as_patched(named(subject), known, change.patch)
+
+    def _workload(self, subject: str) -> Any:
+        """The object of that kind and name, if there is one that kwhatif knows."""
+        kind, key = _split(subject)
         resource = BY_WORD.get(kind.lower())
-        known: Any = None if resource is None else self._cluster.get(resource.type, key)
-        if known is None or kind == "Pod":
-            return None
-        return set_as_patched(f"{kind.lower()}/{key}", known, change.patch)
+        return None if resource is None else self._cluster.get(resource.type, key)
 
     @property
     def _cluster(self) -> Cluster:

@@ -16,9 +16,9 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.audit.causes import PendingCause, cause_of
-from kwhatif.questions.audit.scenario import AuditScenario, Performed, Stage
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost, goes_with_its_node
+from kwhatif.questions.audit.scenario import AuditScenario, EditSimulation, Stage
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation, goes_with_its_node
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.ending import who
@@ -56,7 +56,7 @@ def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[
     yield from found.refused()
     yield from found.failed()
     yield from found.endless()
-    if isinstance(played, Performed):
+    if isinstance(played, EditSimulation):
         return
     lost = list(found.lost({row.subject: row for row in reversed(pending)}))
     yield from lost
@@ -168,7 +168,7 @@ class _Found:
         """Workloads whose new pods the API server refuses."""
         for row in self._ending.refused:
             count = self._ending.lacks(row.workload)
-            if row.anyway or not (count or isinstance(self._played, Performed)):
+            if row.anyway or not (count or isinstance(self._played, EditSimulation)):
                 continue
             kind, about = _refused_by(row.refusal)
             of = self._ending.standing(row.workload).pods
@@ -263,14 +263,14 @@ class _Found:
                 example=first.pod,
                 said=first.about,
             )
-        if isinstance(self._played, Drained):
+        if isinstance(self._played, DrainSimulation):
             for key in self._played.gone:
                 if controller_of(self._pod(key).metadata) is None:
                     yield self._bare(key)
 
     def _kind_of(self, row: BlockedRow) -> tuple[str, AuditHarm, AuditCause] | None:
         """The workload that a blocked pod harms, how and why; None if another row says it."""
-        if isinstance(self._played, Lost):
+        if isinstance(self._played, OutageSimulation):
             if row.cause == "bare":
                 return f"Pod {row.pod}", "no-way-back", "bare"
             stays = _STAYS.get(row.cause or "") if row.cause != "zone-lost" else None
@@ -301,7 +301,7 @@ class _Found:
                 pods = pods_selected_by(key, base)
                 yield self._row(
                     "budget-broken",
-                    "one-node" if isinstance(self._played, Lost) else "priority",
+                    "one-node" if isinstance(self._played, OutageSimulation) else "priority",
                     f"PodDisruptionBudget {key}",
                     pods=count,
                     of=len(pods),

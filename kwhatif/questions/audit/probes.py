@@ -9,24 +9,23 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from kwhatif.admission.plugins import classes_above
+from kwhatif.edits.made import named, restart, scale
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
-from kwhatif.questions.audit.budgets import Budgets
 from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
 from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
-from kwhatif.questions.audit.standing import Pending, Returns, Upgrade, Usage
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.questions.audit.standing import BudgetProbe, Pending, Returns, Upgrade, Usage
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played
-from kwhatif.questions.story.player import together
+from kwhatif.questions.story.played import Played, together
 from kwhatif.questions.story.rows import story_of
 from kwhatif.report.risks import AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import Story
@@ -105,7 +104,16 @@ class Zone(PlayedProbe):
 # --- changes of a workload -------------------------------------------------------------------------------------------
 
 
-class _Edited(PlayedProbe):
+class _EditProbe(PlayedProbe):
+    """An edit is made."""
+
+    def command(self, scenario: AuditScenario) -> str:
+        """`simulate --then EDIT`."""
+        assert scenario.edit is not None
+        return f"kwhatif simulate --then {shlex.quote(scenario.edit.text)}"
+
+
+class _Edited(_EditProbe):
     """A workload is changed: effects on its own pods are one harm, effects on others another."""
 
     harm: AuditHarm
@@ -115,10 +123,6 @@ class _Edited(PlayedProbe):
         for row in super().found(played, scenario, stage):
             is_own = row.subject == scenario.about and row.cause != "loop"
             yield replace(row, harm=self.harm) if is_own else row
-
-    def command(self, scenario: AuditScenario) -> str:
-        """`simulate --then EDIT`."""
-        return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
 
 
 class Restart(_Edited):
@@ -130,7 +134,7 @@ class Restart(_Edited):
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """Each Deployment, StatefulSet and DaemonSet that rolls."""
         found = [
-            AuditScenario(self.name, name, edit=f"restart {_word(name)}")
+            AuditScenario(self.name, name, edit=restart(named(name)))
             for name, workload in _workloads(
                 session.with_owners().cluster, namespace, (Deployment, StatefulSet, DaemonSet)
             )
@@ -160,11 +164,9 @@ class Replica(_Edited):
         """One more pod than it has."""
         cluster = session.with_owners().cluster
         found = [
-            AuditScenario(
-                self.name, name, edit=f"scale {_word(name)}={replicas_of(each) + 1}", count=replicas_of(each) + 1
-            )
+            AuditScenario(self.name, name, edit=scale(named(name), count + 1), count=count + 1)
             for name, each in _workloads(cluster, namespace, SCALABLE)
-            if replicas_of(each) > 0 and not scalers_of(each, cluster)
+            if (count := replicas_of(each)) > 0 and not scalers_of(each, cluster)
         ]
         return Asked(found, "" if found else "no workload can be scaled")
 
@@ -187,7 +189,7 @@ class Peak(_Edited):
             if limit > replicas_of(target):
                 most[scaler.target] = min(limit, most.get(scaler.target, limit))
         found = [
-            AuditScenario(self.name, name, edit=f"scale {_word(name)}={count}", count=count)
+            AuditScenario(self.name, name, edit=scale(named(name), count), count=count)
             for name, count in sorted(most.items())
         ]
         return Asked(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
@@ -197,7 +199,7 @@ class Peak(_Edited):
 _MORE, _MOST_MORE = 2, 60
 
 
-class Arrival(PlayedProbe):
+class Arrival(_EditProbe):
     """More pods of each priority class are created than there is room for: which pods do they evict?"""
 
     name: ProbeName = "arrival"
@@ -208,16 +210,10 @@ class Arrival(PlayedProbe):
         session = session.with_owners()
         cluster = session.cluster
         lowest = min((info.priority for info in session.state.pods.values()), default=0)
-        classes = [
-            each
-            for each in sorted(cluster.all(PriorityClass).values(), key=lambda each: (each.value, each.metadata.name))
-            if each.metadata.name not in SYSTEM_PRIORITY_CLASSES
-            and each.preemption_policy != "Never"
-            and each.value > lowest
-        ]
+        classes = classes_above(lowest, cluster)
         largest = _largest_by_class(cluster)
         found = [
-            AuditScenario(self.name, name, edit=f"scale {_word(largest[name][1])}={count}", count=count)
+            AuditScenario(self.name, name, edit=scale(named(largest[name][1]), count), count=count)
             for each in classes
             if (name := each.metadata.name) in largest
             for count in [largest[name][2] + min(_MORE * len(session.state.nodes), _MOST_MORE)]
@@ -229,10 +225,6 @@ class Arrival(PlayedProbe):
     def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """The workloads that matter and are evicted."""
         return evicted_by(played, scenario, stage)
-
-    def command(self, scenario: AuditScenario) -> str:
-        """`simulate --then EDIT`."""
-        return f"kwhatif simulate --then {shlex.quote(scenario.edit)}"
 
 
 def _largest_by_class(cluster: Cluster) -> Mapping[str, tuple[tuple[int, int], str, int]]:
@@ -249,12 +241,6 @@ def _largest_by_class(cluster: Cluster) -> Mapping[str, tuple[tuple[int, int], s
     return found
 
 
-def _word(name: str) -> str:
-    """`Deployment shop/web` as edits name it."""
-    kind, _, key = name.partition(" ")
-    return f"{kind.lower()}/{key}"
-
-
 def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Iterator[tuple[str, Any]]:
     """The workloads of these kinds that no other workload makes, by name."""
     for kind in kinds:
@@ -268,7 +254,7 @@ def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Itera
 #: In the order in which they are asked: cheap and certain ones first.
 _ALL: tuple[Probe, ...] = (
     Pending(),
-    Budgets(),
+    BudgetProbe(),
     Outage(),
     Zone(),  # the slowest ones do not come last, when all other processes are idle
     Drain(),
@@ -302,9 +288,9 @@ class AuditPlayer(Stage):
         if not isinstance(PROBES[scenario.probe], PlayedProbe):
             return None
         played = self.played(scenario)
-        if isinstance(played, Drained):
+        if isinstance(played, DrainSimulation):
             return played.story(played.blocked)
-        return played.story() if isinstance(played, Lost) else story_of(played.ending, (), self.base.asked)
+        return played.story() if isinstance(played, OutageSimulation) else story_of(played.ending, (), self.base.asked)
 
 
 def command_of(scenario: AuditScenario) -> str:

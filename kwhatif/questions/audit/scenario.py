@@ -13,13 +13,11 @@ from kwhatif.edits.edit import Edit, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.questions.audit.causes import PendingCause
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
-from kwhatif.questions.maintenance.remedies import Remedy
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
-from kwhatif.questions.story.played import Played, SettledCluster
-from kwhatif.questions.story.player import Player
+from kwhatif.questions.story.played import Played, Player, SettledCluster
 from kwhatif.questions.story.simulate import Playing
 from kwhatif.report.risks import HarmRow, ProbeName
 
@@ -31,7 +29,7 @@ class AuditScenario(msgspec.Struct, frozen=True):
     #: The node, zone, workload, budget or class in question.
     about: str
     nodes: tuple[str, ...] = ()
-    edit: str = ""
+    edit: Edit | None = None
     #: Further data of the probe.
     count: int = 0
 
@@ -57,7 +55,7 @@ class AuditOutcome(msgspec.Struct, frozen=True):
     took: float = 0.0
 
 
-class Performed(Played):
+class EditSimulation(Played):
     """A simulation in which an edit is made, if any."""
 
     def __init__(self, base: SettledCluster, edit: Edit | None) -> None:
@@ -72,11 +70,6 @@ class Performed(Played):
     def ending(self) -> Ending:
         """The cluster now, compared with the cluster without the edit."""
         return Ending(self.engine) if self._edit is None else super().ending
-
-
-def edit_of(text: str) -> Edit:
-    """An edit that names no files."""
-    return Remedy(text).edit
 
 
 class Stage(Player[AuditScenario, AuditOutcome]):
@@ -114,7 +107,7 @@ class Stage(Player[AuditScenario, AuditOutcome]):
         """The simulation of the scenario, as the command plays it that shows its findings."""
         match scenario.probe:
             case "outage" | "zone":
-                return Lost(self.base, scenario.nodes, deleted=False)
+                return OutageSimulation(self.base, scenario.nodes, deleted=False)
             case "drain":
-                return Drained(self.base, scenario.nodes, WITH_FLAGS)
-        return Performed(self.base, edit_of(scenario.edit) if scenario.edit else None)
+                return DrainSimulation(self.base, scenario.nodes, WITH_FLAGS)
+        return EditSimulation(self.base, scenario.edit)

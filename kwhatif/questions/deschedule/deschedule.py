@@ -1,4 +1,4 @@
-"""`kwhatif deschedule`: whom a descheduler evicts, what holds it back, and where the replacements land."""
+"""`kwhatif deschedule`: which pods a descheduler evicts, what stops it, and where the replacements land."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ INTERVAL = 5 * 60
 
 
 class Round(msgspec.Struct, frozen=True):
-    """One cycle, with the pods that it evicted and what came in their places."""
+    """One cycle: the pods that it evicted, and their replacements."""
 
     cycle: DeschedulingCycle
     evicted: Sequence[Pod]
     landed: Sequence[ReplacementRow]
-    #: When all have landed.
+    #: When all replacements have a node.
     state: State
-    #: Other pods without a node then, which had one or did not exist.
+    #: Other pods that have no node then: they had one before, or did not exist.
     displaced: Sequence[str]
     caveats: Sequence[Caveat]
     #: None where nothing was evicted.
     story: Story | None = None
 
     def row(self, number: int) -> RoundRow:
-        """Its numbers; it is the `number`th."""
+        """Its counts; `number`: which cycle it is."""
         landings = [row.landing for row in self.landed]
         return RoundRow(
             round=number,
@@ -74,14 +74,14 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Rounds:
-    """A limited number of cycles, each with its replacements; what follows is simulated once pods are evicted."""
+    """A limited number of cycles; after each the simulation goes on, so that replacements land."""
 
     def __init__(self, session: Session, policy: RunnablePolicy, most: int) -> None:
         self._session = session
         self._policy = policy
         self._most = most
         self._played: Replacements | None = None
-        #: Whether the story of the first cycle is made: the report is about that one.
+        #: Whether to make the story of the first cycle, which the report shows.
         self._is_told = False
 
     def play(self, state: State, moment: int) -> Round:
@@ -123,7 +123,7 @@ _SHOWN = (CPU, MEMORY, PODS)
 
 
 class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which policy, and from when on."""
+    """The policy, and the time of the first cycle."""
 
     policy: RunnablePolicy
     #: How the report calls it: its file, or `strategy NAME`.
@@ -158,9 +158,9 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
 
 
 def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[RoundRow, ...], Course]:
-    """The first cycle, a row for each, and how they go on.
+    """The first cycle, a row for each cycle, and how they end.
 
-    They never end where a cycle begins as an earlier one has begun, and evicts pods that came in the place of others.
+    They never end if a cycle starts from the same placement as an earlier one, and evicts replacements.
     The first one sees the cluster as it is, later ones what the simulation has made of it.
     """
     played = Rounds(session, question.policy, question.rounds)

@@ -52,9 +52,9 @@ class Replacements(Played):
         return self.engine.api_server.state.fork()
 
     def land(self, evicted: Sequence[Pod]) -> list[ReplacementRow]:
-        """Evict these pods now, simulate until nothing happens any more, and return the replacements.
+        """Evict these pods, simulate until nothing changes any more, and return the replacements.
 
-        The evictions are already allowed: budgets are not checked here, but used up.
+        The descheduler has checked the budgets already: here the evictions only count against them.
         """
         engine = self.engine
         self._made.clear()
@@ -66,7 +66,7 @@ class Replacements(Played):
         return list(self._rows(evicted, _Happened(self._made, engine.api_server, began)))
 
     def wait(self, seconds: float) -> None:
-        """Continue until that long after the last evictions began; nothing if that has passed."""
+        """Continue until this time after the last evictions began, if it has not passed yet."""
         left = self._begun + seconds - self.engine.clock.now
         if left > 0:
             self.engine.wait(left)
@@ -186,7 +186,7 @@ class _Happened:
                 self.refusals[controller.kind, controller.namespace, controller.name] = event.detail
 
     def next_for(self, pod: Pod) -> Pod | None:
-        """The pod's replacement: of a StatefulSet by name, of others in the order in which pods went."""
+        """The pod's replacement: of a StatefulSet by name, of other workloads in the order of the evictions."""
         owner = controller_of(pod.metadata)
         if owner is None:
             return None
@@ -201,7 +201,7 @@ class _Happened:
 
 
 def _is_there(pod: Pod, api_server: ApiServer) -> bool:
-    """Whether it still is the same pod: one that was going anyway may be gone, or have a successor of its name."""
+    """Whether it is still the same pod: it may have ended by itself, and another one may have its name."""
     there = api_server.state.cluster.get(Pod, key_of(pod))
     return there is not None and there.metadata.uid == pod.metadata.uid
 
@@ -211,7 +211,7 @@ def _place(owner: OwnerReference, pod: Pod) -> tuple[str, str, str]:
 
 
 def fingerprint(state: State) -> frozenset[tuple[str, str, int]]:
-    """Which workload has how many pods on which node: equal for states between which a policy goes back and forth."""
+    """The number of pods by workload and node: equal when the descheduler has come back to an earlier placement."""
     return frozenset((owner, node, count) for (owner, node), count in Counter(_places(state)).items())
 
 

@@ -1,31 +1,117 @@
-"""`ManifestRollout`: one object of the manifests in a simulation: how it is applied, and which pods are made for it."""
+"""`Planned`: an object of the manifests, and what becomes of its pods; `ManifestRollout`: the same in a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
+from kwhatif.controllers.contract import View
+from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
 from kwhatif.controllers.daemon_set import nodes_of
-from kwhatif.controllers.progress import progress_of
-from kwhatif.controllers.stateful_set import moves_of
+from kwhatif.controllers.deployment import is_of_old_template
+from kwhatif.controllers.pods import is_available, revision_label
+from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
-from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Planned, waiting_for
+from kwhatif.questions.decisions.described import Explained
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import decision_about
-from kwhatif.report.decision import Decision, RolloutRow
+from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
+from kwhatif.workloads.comparison import WorkloadUpdate
+from kwhatif.workloads.daemon_set import bounds_of
+from kwhatif.workloads.deployment import bounds_for, free_names
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import run_of
-from kwhatif.workloads.replicas import free_names
-from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
+from kwhatif.workloads.removal import active
+from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, most_unavailable, ordinals_of
+
+#: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
+#: another scheduler nothing is known.
+HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
+
+
+class Planned(msgspec.Struct):
+    """One object of which there are pods, and what has become of them."""
+
+    applied: Applied
+    #: With a name, where the API server makes one.
+    object: KubernetesObject
+    #: What applying it changes.
+    plan: WorkloadUpdate = WorkloadUpdate("new")
+    removed: tuple[Pod, ...] = ()
+    #: In their controller's order; None while the pod is in the queue.
+    decisions: dict[str, Decision | None] = {}
+    #: The first pod that will not run, as things are: what is to be made after it is not.
+    held_up: Decision | None = None
+    #: How far the rollout comes, where its pods are replaced step by step.
+    rollout: RolloutRow | None = None
+    #: Whether the API server does not take the object itself.
+    is_refused: bool = False
+    explained: Explained = msgspec.field(default_factory=Explained)
+    #: By key, how admission has changed a pod.
+    changes: dict[str, tuple[ChangeRow, ...]] = {}
+
+    @property
+    def decided(self) -> list[Decision]:
+        """The decisions that are made."""
+        return [each for each in self.decisions.values() if each is not None]
+
+    @property
+    def update(self) -> UpdateKind:
+        """What becomes of it."""
+        return self.plan.kind
+
+    @property
+    def leaving(self) -> tuple[Pod, ...]:
+        """The pods that go whatever becomes of the new ones; of others, controllers decide which go, and when."""
+        goes_on = self.update == "changed" and isinstance(self.object, StatefulSet)
+        return () if goes_on else self.removed
+
+    def copy(self) -> Planned:
+        """A plan like this one, of whose pods nothing has become yet."""
+        return replace(self, decisions=self.decisions.copy(), explained=Explained(), changes={})
+
+    def decide(self, decision: Decision) -> None:
+        """This is what becomes of one of the pods."""
+        self.decisions[decision.pod] = replace(
+            decision,
+            source=self.applied.source,
+            runs_on=self.applied.runs_on,
+            changes=() if decision.outcome == "Denied" else self.changes.get(decision.pod, ()),
+        )
+        if self.held_up is None and decision.outcome in HOLDS_UP:
+            self.held_up = decision
+
+
+class AskedPod(msgspec.Struct):
+    """A pending pod whose fate is asked for."""
+
+    explained: Explained
+    #: The object that it counts with; None: it is asked for by itself.
+    planned: Planned | None = None
+
+
+def waiting_for(pod: Pod, first: Decision) -> Decision:
+    """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
+    return decision_about(
+        pod,
+        "Waits",
+        priority=first.priority,
+        priority_class_name=first.priority_class_name,
+        preemption_policy=first.preemption_policy,
+        scheduler_name=first.scheduler_name,
+        waits_for=first.pod,
+    )
 
 
 class ManifestRollout:
@@ -33,7 +119,7 @@ class ManifestRollout:
 
     def __init__(self, planned: Planned, number: int) -> None:
         self.planned = planned
-        self.asked = Asked(planned.explained, planned)
+        self.asked = AskedPod(planned.explained, planned)
         #: Its place among all objects.
         self.number = number
         self._object: Any = planned.object
@@ -174,3 +260,93 @@ class ManifestRollout:
             waits_for=None if done else progress.waits_for or next(late, None),
             limit="" if done else progress.limit,
         )
+
+
+# --- how far a rollout is ----------------------------------------------------------------------------
+
+Rolling = Deployment | StatefulSet | DaemonSet
+
+
+class RolloutProgress(NamedTuple):
+    """The progress of a rollout."""
+
+    #: The desired number of pods of the new template, and how many of them are available.
+    wanted: int
+    updated: int
+    #: The number of pods of the old template that are left.
+    old: int
+    #: `namespace/name` of the pod that the controller is waiting for; "" if there is none.
+    waits_for: str
+    #: The setting because of which it waits, such as `maxUnavailable 0`; "" if it is a default.
+    limit: str
+    done: bool
+
+
+def progress_of(workload: Rolling, view: View) -> RolloutProgress:
+    """The current progress; terminating pods do not count."""
+    match workload:
+        case Deployment():
+            return _of_deployment(workload, view)
+        case StatefulSet():
+            return _of_stateful_set(workload, view)
+        case DaemonSet():
+            return _of_daemon_set(workload, view)
+
+
+def _of_deployment(deployment: Deployment, view: View) -> RolloutProgress:
+    sets = view.owned(deployment, ReplicaSet)
+    outdated = [is_of_old_template(each, view) for each in sets]
+    new = [pod for each, is_old in zip(sets, outdated, strict=True) if not is_old for pod in active(view.pods_of(each))]
+    old = sum(len(active(view.pods_of(each))) for each, is_old in zip(sets, outdated, strict=True) if is_old)
+    late = _late(new, deployment.spec.min_ready_seconds, view)
+    bounds = bounds_for(deployment, replicas_of(deployment))
+    return RolloutProgress(
+        wanted=bounds.wanted,
+        updated=len(new) - len(late),
+        old=old,
+        waits_for=late[0] if late else "",
+        limit=f"maxUnavailable {bounds.unavailable}" if bounds.is_rolling else "",
+        done=not old and not late and len(new) == bounds.wanted,
+    )
+
+
+def _late(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> list[str]:
+    """The keys of the pods that are not available."""
+    return [key_of(pod) for pod in pods if not is_available(pod, min_ready_seconds, view)]
+
+
+def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
+    lowest = first_to_roll(stateful_set) or 0
+    ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
+    updating = {f"{stateful_set.metadata.name}-{number}" for number in ordinals if number >= lowest}
+    pods = [pod for pod in active(view.pods_of(stateful_set)) if pod.metadata.name in updating]
+    newest = newest_revision(stateful_set, view)
+    new = [pod for pod in pods if revision_label(pod) == newest]
+    late = _late(new, stateful_set.spec.min_ready_seconds, view)
+    waits_for = moves_of(stateful_set, view).waits_for
+    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.gates)
+    return RolloutProgress(
+        wanted=len(updating),
+        updated=len(new) - len(late),
+        old=len(pods) - len(new),
+        waits_for="" if waits_for is None else f"{key_of(stateful_set)}-{waits_for}",
+        limit="one pod at a time" if most in (None, 1) else f"maxUnavailable {most}",
+        done=waits_for is None and len(new) == len(updating) and not late,
+    )
+
+
+def _of_daemon_set(daemon_set: DaemonSet, view: View) -> RolloutProgress:
+    wanted = sum(nodes_of(daemon_set, view).values())
+    newest = newest_of_daemon_set(daemon_set, view)
+    pods = active(view.pods_of(daemon_set))
+    new = [pod for pod in pods if revision_label(pod) == newest]
+    late = _late(new, daemon_set.spec.min_ready_seconds, view)
+    _, unavailable, surge = bounds_of(daemon_set.spec.update_strategy, wanted)
+    return RolloutProgress(
+        wanted=wanted,
+        updated=len(new) - len(late),
+        old=len(pods) - len(new),
+        waits_for=late[0] if late else "",
+        limit=f"maxSurge {surge}" if surge else f"maxUnavailable {unavailable}",
+        done=len(new) == wanted and not late and len(new) == len(pods),
+    )

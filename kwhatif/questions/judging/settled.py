@@ -17,21 +17,19 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
-from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.groups.rows import group_rows
-from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, PendingPods, Planned
+from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
+from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
+from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
 from kwhatif.questions.manifests.writes import prepare
-from kwhatif.questions.placing.described import Described, Explain, Explained
+from kwhatif.questions.pod_groups import group_rows, is_about_groups
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
 from kwhatif.report.decision import Decision, PreEnqueueRow, VictimRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.api_server import ApiServer
@@ -136,7 +134,9 @@ class Attempts(Described):
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         state, profile = self._api_server.state, self.profile_of(info.pod)
         others = state.members_of(group_of(info.pod)).values()
-        gated = (held_back(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile)
+        gated = (
+            run_pre_enqueue(profile, each, state) for each in (info, *others) if not each.pod.spec.node_name and profile
+        )
         found = next(filter(None, gated), None)
         row = None if found is None else PreEnqueueRow(plugin=found.plugin, message=found.status.message)
         return decision_about(info.pod, "Gated", pre_enqueue=row, detail="short")
@@ -281,7 +281,7 @@ class SettledRun(ManifestRun):
         if planned.plan.rolls:
             planned.rollout = manifest.rollout(self._api_server)
 
-    def _decide_in_the_end(self, asked: Asked, key: str) -> None:
+    def _decide_in_the_end(self, asked: AskedPod, key: str) -> None:
         info = self._api_server.state.pods.get(key)
         decision = None if info is None else self._attempts.fate(asked.explained, info.uid, key)
         if decision is not None:

@@ -24,7 +24,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.kube.model.quantity import go_duration
-from kwhatif.questions.maintenance.remedies import Remedy, remedies
+from kwhatif.questions.maintenance.remedies import DrainFlag, Remedy, remedies
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster, harm_of
@@ -165,7 +165,7 @@ def least_harmful_order(base: SettledCluster, nodes: Sequence[str], options: Dra
     engine.settle()
     order: list[str] = []
     left = sorted(nodes)
-    tried: dict[str, _Tried] = {}
+    tried: dict[str, _DrainedNext] = {}
     while left:
         tried |= {name: _drained(engine, name, options) for name in left if name not in tried}
         name = min(left, key=lambda name: tried[name].harm)
@@ -196,8 +196,8 @@ def _cordon(api_server: ApiServer, nodes: Sequence[str]) -> None:
             api_server.write(Update(replace(node, spec=replace(node.spec, unschedulable=True))), "user", None)
 
 
-class _Tried(NamedTuple):
-    """The result of draining a node next: the harm, and the simulation afterwards."""
+class _DrainedNext(NamedTuple):
+    """The result if a node is drained next: the harm, and the simulation afterwards."""
 
     harm: tuple[float, ...]
     after: Engine
@@ -205,7 +205,7 @@ class _Tried(NamedTuple):
     changes: bool
 
 
-def _drained(engine: Engine, name: str, options: DrainOptions) -> _Tried:
+def _drained(engine: Engine, name: str, options: DrainOptions) -> _DrainedNext:
     after = engine.fork()
     drain = KubectlDrain((name,), options)
     start = after.clock.now
@@ -214,7 +214,7 @@ def _drained(engine: Engine, name: str, options: DrainOptions) -> _Tried:
     is_drained = drain.done and drain.ok
     changes = _moment(after) != _moment(engine)
     harm = float(not is_drained), *harm_of(after, engine), after.clock.now - start, float(changes)
-    return _Tried(harm, after, changes)
+    return _DrainedNext(harm, after, changes)
 
 
 #: The most nodes to judge after one whose drain does not end; the others are not reached.
@@ -238,13 +238,13 @@ def drain(
     base = SettledCluster(session, parameters)
     if order:
         nodes = least_harmful_order(base, nodes, replace(options, parallel=1))
-    played = Drained(base, nodes, options)
+    played = DrainSimulation(base, nodes, options)
     blocked = tuple(with_remedies(played))
     report = replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
     return session.with_growth(report, played.engine.api_server)
 
 
-class Drained(Played):
+class DrainSimulation(Played):
     """One simulation of a drain, played to its end."""
 
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], options: DrainOptions) -> None:
@@ -331,37 +331,39 @@ class Drained(Played):
 # --- remedies ----------------------------------------------------------------------------------------
 
 
-def with_remedies(played: Drained) -> Iterator[BlockedRow]:
+def with_remedies(played: DrainSimulation) -> Iterator[BlockedRow]:
     """The blocked pods, each with the first remedy that helps."""
     found: dict[BlockedRow, str] = {}
     for row in played.blocked:
         kind = replace(row, pod="")
         if kind not in found:
-            found[kind] = "" if len(found) >= _MOST_PROVEN else _remedy(row, played)
+            remedy = None if len(found) >= _MOST_PROVEN else remedy_of(row, played)
+            found[kind] = "" if remedy is None else remedy.text
         yield replace(row, remedy=found[kind])
 
 
-def _remedy(row: BlockedRow, played: Drained) -> str:
+def remedy_of(row: BlockedRow, played: DrainSimulation) -> Remedy | None:
+    """The first remedy that helps with this pod, if there is one."""
     if row.class_ == "late" and played.options.timeout > 0:
-        patient = Drained(played.base, played.drain.nodes, replace(played.options, timeout=0.0))
-        needed = patient.command.seconds
-        return "" if any(other.pod == row.pod for other in patient.blocked) else f"--timeout={ceil(needed + 1)}s"
-    for remedy in remedies(row, played.options, played.engine, played.drain.nodes):
-        if _helps(remedy, row, played):
-            return remedy.text
-    return ""
+        patient = DrainSimulation(played.base, played.drain.nodes, replace(played.options, timeout=0.0))
+        is_left = any(other.pod == row.pod for other in patient.blocked)
+        return None if is_left else DrainFlag("timeout", ceil(patient.command.seconds + 1))
+    found = remedies(row, played.options, played.engine, played.drain.nodes)
+    return next((each for each in found if _helps(each, row, played)), None)
 
 
-def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
+def _helps(remedy: Remedy, row: BlockedRow, played: DrainSimulation) -> bool:
     """Whether the pod is gone if the drain is simulated with the remedy."""
-    base, options = played.base, remedy.with_flag(played.options)
-    if not remedy.is_flag:
+    base, options = played.base, played.options
+    if isinstance(remedy, DrainFlag):
+        options = remedy.on(options)
+    else:
         try:
-            edited = edit_session(base.session, (SourcedEdit(remedy.text, remedy.edit),))
+            edited = edit_session(base.session, (SourcedEdit(remedy.text, remedy),))
         except InputError:
             return False
         base = SettledCluster(edited, base.parameters)
-    again = Drained(base, played.drain.nodes, options)
+    again = DrainSimulation(base, played.drain.nodes, options)
     return not any(other.pod == row.pod and _is_same(other, row, remedy) for other in again.blocked)
 
 
@@ -369,4 +371,4 @@ def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
     """Whether it is still blocked for the same cause; a timeout, or another missing flag, is a different one."""
     if now.class_ == "late":
         return before.class_ == "late"
-    return not remedy.is_flag or (now.cause, now.about) == (before.cause, before.about)
+    return not isinstance(remedy, DrainFlag) or (now.cause, now.about) == (before.cause, before.about)

@@ -10,12 +10,12 @@ from kwhatif.controllers.contract import Remove
 from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
 from kwhatif.controllers.pods import pods_assigned_to
 from kwhatif.controllers.taint_eviction import is_evicting, says_for_how_long
-from kwhatif.edits.edit import SourcedEdit
+from kwhatif.edits.edit import Edit, SourcedEdit
+from kwhatif.edits.made import recover, taint
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_static, is_terminal
-from kwhatif.questions.maintenance.remedies import Remedy
+from kwhatif.kube.model.node import Node, Taint
+from kwhatif.kube.model.pod import Pod, is_node_bound, is_static, is_terminal
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.rows import story_of
@@ -24,6 +24,9 @@ from kwhatif.report import Report
 from kwhatif.report.story import BlockedCause, BlockedRow, Story, VerdictRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.parameters import Parameters
+
+#: Marks a node as down, so that its pods are replaced.
+_SHUT_DOWN = Taint(key=OUT_OF_SERVICE, value="nodeshutdown", effect="NoExecute")
 
 
 def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
@@ -35,12 +38,12 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         parameters: how long things take.
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
-    played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
+    played = OutageSimulation(SettledCluster(session, parameters), nodes, deleted=deleted)
     report = replace(session.report("outage", (), played.caveats()), story=played.story())
     return session.with_growth(report, played.engine.api_server)
 
 
-class Lost(Played):
+class OutageSimulation(Played):
     """One simulation of an outage, played to its end."""
 
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
@@ -116,11 +119,11 @@ class Lost(Played):
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
         there = self.engine.api_server.state.cluster.all(Node)  # those that were deleted cannot be tainted
         nodes = dict.fromkeys(pod.spec.node_name for pod in self.pods if key_of(pod) in waiting)
-        names = " ".join(name for name in nodes if name in there)
+        names = [name for name in nodes if name in there]
         if not names:
             return rows
         found: dict[str, BlockedRow] = {}
-        for remedy in (Remedy(f"taint {names} {OUT_OF_SERVICE}=nodeshutdown:NoExecute"), Remedy(f"recover {names}")):
+        for remedy in (taint(names, _SHUT_DOWN), recover(names)):
             news = self._again_with(remedy)
             for row in rows:
                 pod = news.get(row.pod)
@@ -130,13 +133,13 @@ class Lost(Played):
                 found[row.pod] = replace(row, nowhere=nowhere, remedy=remedy.text if pod.spec.node_name else "")
         return tuple(found.get(row.pod, row) for row in rows)
 
-    def _again_with(self, remedy: Remedy) -> Mapping[str, Pod]:
+    def _again_with(self, remedy: Edit) -> Mapping[str, Pod]:
         """The replacements of lost pods, by their names, if the remedy is applied as well."""
         self.engine.api_server.state.prepare()
         engine = self.engine.fork()
         engine.ask()
         playing = Playing(engine, self.base.session.namespace)
-        playing.perform(SourcedEdit(remedy.text, remedy.edit))
+        playing.perform(SourcedEdit(remedy.text, remedy))
         engine.settle()
         pods = engine.api_server.state.cluster.all(Pod)
         return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}
@@ -155,8 +158,7 @@ def _is_new(lost: Pod, now: Pod | None) -> bool:
 
 def _counts(pod: Pod) -> bool:
     """Whether its loss matters: not that of pods that belong to their node, or have ended."""
-    owner = controller_of(pod.metadata)
-    return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
+    return not (is_terminal(pod) or is_node_bound(pod))
 
 
 def _why_it_stays(pod: Pod, api_server: ApiServer) -> BlockedCause:

@@ -22,7 +22,7 @@ from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.rows import text_of
-from kwhatif.scheduler.framework.attempt import held_back
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.reference import is_reference
@@ -30,11 +30,11 @@ from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import daemon_pod, newest_label, node_of, pinned, selects_all, tolerable_among
-from kwhatif.workloads.expansion import ReplicaGroup
+from kwhatif.workloads.deployment import names_for, taken_names
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.removal import as_ready
-from kwhatif.workloads.replicas import names_for, taken_names
 from kwhatif.workloads.stateful_set import REVISION_LABEL
+from kwhatif.workloads.template import ReplicaGroup
 
 #: The most DaemonSets to name.
 _MOST_NAMED = 3
@@ -194,7 +194,7 @@ def _wanted(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> li
 def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]) -> bool:
     """Whether the scheduler would give it its node now."""
     profile, node = profile_of(pod.pod, profiles), state.node(name)
-    if profile is None or node is None or held_back(profile, pod, state) is not None:
+    if profile is None or node is None or run_pre_enqueue(profile, pod, state) is not None:
         return False
     cycle = Cycle(profile, pod, state)
     try:

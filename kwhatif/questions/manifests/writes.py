@@ -30,15 +30,15 @@ from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import unbound
 from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.autoscaling import autoscaled
+from kwhatif.workloads.claims import owns_claims
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, unstarted
-from kwhatif.workloads.controllers.deployment import RECREATE, bounds_for
+from kwhatif.workloads.deployment import RECREATE, bounds_for
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import hash_of, with_made_up_uid
-from kwhatif.workloads.inferred.replica_sets import sets_of_deployments
+from kwhatif.workloads.inferred_replica_sets import sets_of_deployments
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to, workloads_of_custom
-from kwhatif.workloads.pod_claims import owns_claims
 from kwhatif.workloads.removal import active, as_ready
 from kwhatif.workloads.stateful_set import PARALLEL, REVISION_LABEL, revision_of
 from kwhatif.workloads.template import content_of

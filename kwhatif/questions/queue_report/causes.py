@@ -65,7 +65,7 @@ class WakingChange(NamedTuple):
 
 
 class OnNode(NamedTuple):
-    """What one plugin has to say against a node; `alone` if it is the only one that objects."""
+    """The objection of one plugin to a node; `alone`: no other plugin objects."""
 
     node: NodeInfo
     plugin: str
@@ -74,7 +74,7 @@ class OnNode(NamedTuple):
 
 
 def of(found: Iterable[OnNode], kind: type[E]) -> list[tuple[OnNode, list[E]]]:
-    """The objections with evidence of that kind: those that stand alone, or all if none does."""
+    """The objections with evidence of that kind: those that are alone on their node, or all if none is."""
     pairs: list[tuple[OnNode, list[E]]] = []
     for each in found:
         items: list[E] = [item for item in each.evidence if isinstance(item, kind)]
@@ -87,7 +87,7 @@ Named = tuple[tuple[str, ...], int]
 
 
 def names(nodes: Sequence[str]) -> Named:
-    """The first of the names, and how many there are besides."""
+    """The first of the names, and how many more there are."""
     return tuple(nodes[:_MOST_NODES]), max(len(nodes) - _MOST_NODES, 0)
 
 
@@ -143,7 +143,7 @@ def _spread_selectors(pod: Pod) -> dict[str, str]:
 
 
 def affinity(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """Pods come or go that affinity and anti-affinity speak of."""
+    """Pods that affinity and anti-affinity select come or go."""
     yield from by(
         found,
         PodAffinityUnmatched,
@@ -170,7 +170,7 @@ def _first_of_each(pairs: Iterable[tuple[OnNode, list[D]]]) -> Iterator[tuple[On
 
 
 def volumes(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """Volumes come within reach, or are detached."""
+    """Volumes become usable on the node, or are detached."""
     claims: dict[tuple[str, str, str], bool] = {}
     for each, items in of(found, VolumeConflict):
         for item in items:
@@ -186,7 +186,7 @@ def volumes(found: Sequence[OnNode]) -> Iterator[WakingChange]:
 
 
 def devices(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """Devices come, or are given back."""
+    """Devices are added, or released."""
     missing: dict[tuple[str, str, str], tuple[int | None, bool]] = {}
     tainted: set[tuple[str, str, str]] = set()
     for each, items in of(found, DeviceShortage):
@@ -226,7 +226,7 @@ def _short_of(found: Sequence[OnNode], *, too_small: bool) -> dict[tuple[str, Am
 
 
 def room(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """So much is freed on a node, by pods that end or are deleted."""
+    """Enough is freed on a node, by pods that end or are deleted."""
     for (plugin, amounts), group in _short_of(found, too_small=False).items():
         for each in group[:FEW]:
             ending = [there for there in each.node.pods if there.terminating]
@@ -254,14 +254,14 @@ def _large_enough(group: Sequence[OnNode], amounts: Amounts) -> tuple[str, ...]:
 
 
 def growth(found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """Nodes that are too small even when they are empty grow."""
+    """Nodes that are too small even if empty become larger."""
     for (plugin, amounts), group in list(_short_of(found, too_small=True).items())[:1]:
         nodes, more = names([each.node.name for each in group])
         yield WakingChange(plugin, NodeGrows(dict(amounts), nodes, more), group[0].alone)
 
 
 def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[WakingChange]:
-    """By taint; enough where the pod tolerates all the others."""
+    """Taints are removed; one is enough where the pod tolerates all others."""
     groups: dict[tuple[str, bool], list[OnNode]] = {}
     for each, items in of(found, UntoleratedTaint):
         if items[0].key == UNSCHEDULABLE_TAINT.key and each.node.node.spec.unschedulable:

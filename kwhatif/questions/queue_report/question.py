@@ -14,10 +14,16 @@ from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_ti
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.questions.decisions.decide import ignored, in_full, in_short
-from kwhatif.questions.placing.described import Describe
-from kwhatif.questions.placing.pending_pods import in_queue_order, may_have_rejected
-from kwhatif.questions.queue_report.replay import PendingPod, Replay
-from kwhatif.questions.queue_report.trying import QueueQuestion, Tried, Trying, kind_of
+from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.judging.pending_pods import in_queue_order, may_have_rejected
+from kwhatif.questions.queue_report.play import (
+    PendingAttempts,
+    PendingPod,
+    QueueQuestion,
+    Replay,
+    TriedPod,
+    kind_of,
+)
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
@@ -33,7 +39,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class AfterEdits(NamedTuple):
-    """What becomes of the pods that were asked for, by key, and of those that the edits make."""
+    """The results of the pods that were asked for, by key, and of those that the edits create."""
 
     rows: Mapping[str, AfterEditsRow]
     new: list[QueuedPodRow]
@@ -43,14 +49,14 @@ class AfterEdits(NamedTuple):
 
 
 def after_edits(
-    session: Session, question: QueueQuestion, tried: Sequence[Tried], states: Mapping[str, QueueState]
+    session: Session, question: QueueQuestion, tried: Sequence[TriedPod], states: Mapping[str, QueueState]
 ) -> AfterEdits:
     """Have the session's edits happen to the queue.
 
     Args:
         session: the cluster after edits, which has the one before them.
         question: which pods are asked for.
-        tried: all pods that were pending before, in the order of the queue, and what came of trying them.
+        tried: all pods that were pending before, in the order of the queue, with their attempts.
         states: their states, as the dump shows them.
     """
     return _Answering(session, question, tried, states).answer()
@@ -58,7 +64,7 @@ def after_edits(
 
 class _Answering:
     def __init__(
-        self, session: Session, question: QueueQuestion, tried: Sequence[Tried], states: Mapping[str, QueueState]
+        self, session: Session, question: QueueQuestion, tried: Sequence[TriedPod], states: Mapping[str, QueueState]
     ) -> None:
         assert session.unedited is not None
         self._before = session.unedited
@@ -73,7 +79,7 @@ class _Answering:
         pods = [self._pending_pod(each) for each in tried if states[each.info.key] != "OtherScheduler"]
         self._replay = Replay(session.profiles, self._before.state, pods, self._explain)
 
-    def _pending_pod(self, tried: Tried) -> PendingPod:
+    def _pending_pod(self, tried: TriedPod) -> PendingPod:
         """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
         info = tried.info
         if group_of(info.pod) and has_groups(self._before.cluster):
@@ -131,7 +137,7 @@ class _Answering:
         return self._made("Gated" if result.outcome == "Gated" else "Asleep", info, result, decision)
 
     def _at_end(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
-        """What becomes of it at the end; replicas share the reasons."""
+        """Its result at the end; replicas share the reasons."""
         template = QueuedPodInfo(info, 0).template
         known = self._at_last.get(template)
         if known is None:
@@ -215,7 +221,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     before = session.unedited or session
     events = before.cluster.scheduling_events
     pending = in_queue_order(before.state.pending.values(), events)
-    tried = Trying(before, question).try_all(pending)
+    tried = PendingAttempts(before, question).try_all(pending)
     backoffs = {each.info.key: backoff_end_of(each.info, before) for each in tried.found}
     states = {each.info.key: _state(each, before, backoffs[each.info.key]) for each in tried.found}
     shown = [each for each in tried.found if question.asks_for(each.info)]
@@ -238,20 +244,22 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
 
 
 def _turn(row: QueuedPodRow) -> tuple[bool, int, bool, int]:
-    """Those that are tried first, in their order; then the others as they stand in the queue."""
+    """The pods that are tried first, in their order; then the others in the order of the queue."""
     turn = row.after.turn if row.after else None
     return turn is None, turn or 0, row.position is None, row.position or 0
 
 
-def _rows(shown: Sequence[Tried], everybody: Sequence[Tried], states: Mapping[str, QueueState]) -> list[QueuedPodRow]:
-    """Those that the scheduler does not take come last."""
-    taken = [each.info.key for each in everybody if states[each.info.key] not in ("Gated", "OtherScheduler")]
+def _rows(
+    shown: Sequence[TriedPod], all_tried: Sequence[TriedPod], states: Mapping[str, QueueState]
+) -> list[QueuedPodRow]:
+    """Pods that the scheduler does not try come last."""
+    taken = [each.info.key for each in all_tried if states[each.info.key] not in ("Gated", "OtherScheduler")]
     positions = {key: place for place, key in enumerate(taken, 1)}
     rows = [_row(each, states[each.info.key], positions.get(each.info.key)) for each in shown]
     return sorted(rows, key=lambda row: (row.position is None, row.position or 0))
 
 
-def _state(tried: Tried, session: Session, backoff: Backoff) -> QueueState:
+def _state(tried: TriedPod, session: Session, backoff: Backoff) -> QueueState:
     pod = tried.info.pod
     if scheduler_of(pod) not in session.profiles:
         return "OtherScheduler"
@@ -269,7 +277,7 @@ def _state(tried: Tried, session: Session, backoff: Backoff) -> QueueState:
     return "Active" if state == "BackingOff" and backoff.is_over else state
 
 
-def _row(tried: Tried, state: QueueState, position: int | None) -> QueuedPodRow:
+def _row(tried: TriedPod, state: QueueState, position: int | None) -> QueuedPodRow:
     pod, decision = tried.info.pod, tried.decision
     return QueuedPodRow(
         position=position,
@@ -300,7 +308,7 @@ def _with_events(row: QueuedPodRow, seen: SchedulingEvents | None, backoff: Back
 
 
 def _assumed(rows: Sequence[QueuedPodRow], events: Mapping[str, SchedulingEvents]) -> Iterator[Caveat]:
-    """What is taken for granted about the queue."""
+    """What is assumed about the queue."""
     yield QueueNotSeen(events=any(row.attempts for row in rows))
     scheduled = tuple(row.pod for row in rows if row.pod in events and events[row.pod].scheduled)
     if scheduled:
@@ -312,7 +320,7 @@ def _rejected_since(pod: Pod) -> str | None:
     return condition.last_transition_time if condition and condition.status == "False" else None
 
 
-def _with_flush(tried: Tried, state: QueueState) -> Sequence[WakeUpRow]:
+def _with_flush(tried: TriedPod, state: QueueState) -> Sequence[WakeUpRow]:
     """A pod that the scheduler has rejected, and that would fit now, stays unschedulable until an event."""
     if tried.decision.outcome == "Placed" and state == "Unschedulable":
         return [WakeUpRow(cause=Flush(fits=True))]

@@ -94,7 +94,7 @@ def _users_of_claims(pod: PodInfo, state: State) -> Iterator[PodDeleted]:
 
 
 def missing_resource_claims(pod: PodInfo, cluster: Cluster) -> Iterator[ObjectAdded]:
-    """ResourceClaims of the pod that are not there, or are on their way out."""
+    """ResourceClaims of the pod that do not exist, or are being deleted."""
     generated = {status.name: status.resource_claim_name for status in pod.pod.status.resource_claim_statuses}
     for entry in pod.pod.spec.resource_claims:
         name = entry.resource_claim_name or generated.get(entry.name) or f"{pod.name}-{entry.name}"
@@ -103,12 +103,12 @@ def missing_resource_claims(pod: PodInfo, cluster: Cluster) -> Iterator[ObjectAd
             yield ObjectAdded("ResourceClaim", f"{pod.namespace}/{name}")
 
 
-#: The value of labels of which only the key is asked for.
+#: The value of labels for which only the key matters.
 _ANY = "new"
 
 
 def requested(pod: Pod) -> dict[str, int]:
-    """What the pod asks for, by resource: milli-cpu, bytes, units."""
+    """The requests of the pod, by resource: milli-cpu, bytes, units."""
     amounts = to_resources(pod_requests(pod))
     return {name: amounts.of(name) for name in amounts.asked}
 
@@ -139,7 +139,7 @@ def _wanted_labels(pod: Pod) -> Iterator[tuple[str, str]]:
 
 
 def _satisfying(requirements: Iterable[Requirement]) -> Iterator[tuple[str, str]]:
-    """A label for each requirement that needs one; that two of one key agree is not looked after."""
+    """A label for each requirement that needs one; it is not checked whether two requirements of one key agree."""
     for requirement in requirements:
         match requirement.operator:
             case "In":
@@ -160,7 +160,7 @@ def _beyond(requirement: Requirement, step: int) -> str:
 def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[WakingChange]:
     """The changes that would help on the nodes that were rejected; only of plugins that count as rejectors.
 
-    Where some nodes need nothing else, those that need more are left out.
+    If a change is enough for some nodes, nodes that need more are left out.
     """
     nodes = result.cycle.state.by_name
     rejectors = result.cycle.unschedulable_plugins
@@ -219,7 +219,7 @@ _LIKELIHOOD: tuple[type, ...] = (
     rows.AnyEvent,
     rows.Flush,
 )
-#: Plugins whose objections a new node does away with.
+#: Plugins whose objections a new node solves.
 _CURED_BY_NODES = {
     "NodeResourcesFit",
     "NodeAffinity",
@@ -286,7 +286,7 @@ class _Finder:
         self._objections = objections_of(result)
 
     def find(self) -> Iterator[WakeUpRow]:
-        """Everything that is known to help, and for plugins of which nothing is known their events."""
+        """All changes that are known to help; and for plugins about which nothing is known, their events."""
         spoken_for: set[str] = set()
         for wake_up in (*self._of_preemption(), *self._of_evidence(), *self._of_claims(), *self._of_new_nodes()):
             spoken_for.add(wake_up.plugin)
@@ -307,7 +307,7 @@ class _Finder:
             yield WakeUpRow(cause=change.cause, plugin=change.plugin, enough=change.enough, wakes=self._wakes(change))
 
     def _wakes(self, change: WakingChange) -> bool:
-        """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
+        """Whether a hint says that such an event wakes the pod; without an object to ask about, it does."""
         match change.cause:
             case rows.MatchingPodsDeleted(topology_key=key, domain=domain):
                 nodes = (node for node in self._result.cycle.state.nodes if node.labels.get(key) == domain)
@@ -332,7 +332,7 @@ class _Finder:
     # --- new nodes -----------------------------------------------------------------------------------
 
     def _of_new_nodes(self) -> Iterator[WakeUpRow]:
-        """A node that is made for the pod: one that stays out of reach of its hints is not worth waiting for."""
+        """An ideal node for the pod: if the hints ignore even that one, new nodes do not wake it."""
         node = ideal_node(self._pod.pod, self._named_node())
         if not self._is_woken(None, node):
             return

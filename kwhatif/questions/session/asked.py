@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kwhatif.admission.asked import NewObject, asked_about
+from kwhatif.admission.webhooks import NewObject, asked_about
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import RESOURCES

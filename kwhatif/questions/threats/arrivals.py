@@ -1,4 +1,4 @@
-"""Which pods that wait, or that may come, evict the pods of a subject: each is tried by the scheduler's rules."""
+"""Which pending pods, and which new pods, would evict the pods of a subject: the scheduler tries each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
 from kwhatif.questions.capacity.more import pods_without_end
 from kwhatif.questions.capacity.room import free
-from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import Applied, restarted_workloads
+from kwhatif.questions.manifests.applied import Applied, restarted_workloads, with_groups
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session
@@ -54,7 +53,7 @@ _MOST_AMOUNTS = 24
 
 
 class NextPod(NamedTuple):
-    """One more pod of a workload of the cluster, and the state that it comes to."""
+    """One more pod of a workload of the cluster, and the state in which it is scheduled."""
 
     name: str
     applied: Applied
@@ -63,7 +62,7 @@ class NextPod(NamedTuple):
 
 
 def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
-    """One more pod of each workload that makes pods, by kind and name; at the end what had to be assumed of them.
+    """One more pod of each workload, by kind and name; at the end the caveats about them.
 
     Not of a DaemonSet, which has one for each node, and not of a bare pod.
     """
@@ -83,7 +82,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
 
 
 def victims_of(result: Attempt, node: str = "") -> tuple[str, ...]:
-    """The pods that the attempt evicts; `node`: those that it would evict there, where it takes an equal one."""
+    """The pods that the attempt evicts; `node`: on this node, if it is as good as the chosen one."""
     outcome = result.post_filter.outcome if result.post_filter is not None else None
     candidates = outcome.candidates if isinstance(outcome, Preemption) else ()
     found = next((each for each in candidates if node in ("", each.node)), None)
@@ -104,7 +103,7 @@ class Arrivals:
         self.templates_asked = 0
 
     def pending(self) -> Iterator[ThreatRow]:
-        """The pods that wait already, in the order of the queue."""
+        """The pending pods, in the order of the queue."""
         answer = judge(self._session, Question(pending=ALL_PODS, full=True))
         self.caveats.update(answer.caveats)
         for decision in answer.others:
@@ -148,7 +147,7 @@ class Arrivals:
     def classes(self, classes: Sequence[PriorityClass]) -> Iterator[ThreatRow]:
         """A new pod of each of these classes, which may evict.
 
-        First one that may go to any node; where none is found, one that is bound for the node of a pod.
+        First a pod that may use any node; if it evicts none, one that may only use the node of a pod of the subject.
         """
         profile = self._session.profiles.get(DEFAULT_SCHEDULER) or next(iter(self._session.profiles.values()))
         for each in classes:
@@ -175,9 +174,9 @@ class Arrivals:
                     yield _Amount(amount, resource, node)
 
     def _smallest(self, asking: _OfClass, node: NodeInfo, resource: str) -> int | None:
-        """The smallest amount of which a pod that is bound for the node evicts a pod of the subject; None: none does.
+        """The smallest request with which a pod for this node evicts a pod of the subject; None: there is none.
 
-        Who is put back changes only where an amount exceeds what the pods that stay leave free: only these are tried.
+        Which pods are reprieved changes only where the request exceeds what is left free: only these are tried.
         """
         step = _STEPS.get(resource, 1)
         amount = step if len(node.pods) >= node.allowed_pods else _up(free(node, resource) + 1, step)
@@ -193,7 +192,7 @@ class Arrivals:
         return None
 
     def _anywhere(self, asking: _OfClass, found: _Amount) -> ThreatRow | None:
-        """A pod without limits that asks for at least that amount; None: such a pod goes elsewhere."""
+        """A pod for any node that requests at least this amount; None: such a pod lands elsewhere."""
         step = _STEPS.get(found.resource, 1)
         most = max((free(node, found.resource) for node in self._state.nodes), default=0)
         for amount in dict.fromkeys((found.amount, max(found.amount, _up(most + 1, step)))):
@@ -222,7 +221,7 @@ class Arrivals:
 
 
 def _victims_of_one_more(session: Session, applied: Applied) -> tuple[str, ...]:
-    """Whom one more pod of the workload evicts, after the pending pods that come before it."""
+    """The pods that one more pod of the workload evicts, after the pending pods before it."""
     session, (*_, one) = with_groups(session, (applied,))
     question = CapacityQuestion(parts=(Part(one),), applied=(one,), limit=1, evicts=True)
     found = ask_capacity(session, question).capacity
@@ -236,7 +235,7 @@ class _Amount(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of what the node has: amounts of several resources are compared by it."""
+        """The share of the node: amounts of several resources are compared by it."""
         return self.amount / max(self.node.allocatable.of(self.resource), 1)
 
 
@@ -250,7 +249,7 @@ class _OfClass:
         self._new_pods = NewPods(ApiServer.standing(state.fork()))
 
     def pod(self, resource: str, amount: int, node: NodeInfo | None) -> Pod:
-        """As a user would write it; `node`: the only one that it may go to, whatever taints that has."""
+        """As a user would write it; `node`: the only one that it may use, with tolerations for its taints."""
         container = Container(
             name="main",
             image="new",
@@ -271,7 +270,7 @@ class _OfClass:
         )
 
     def attempt(self, resource: str, amount: int, node: NodeInfo | None) -> Attempt | None:
-        """What becomes of the pod; None: the API server refuses it."""
+        """The attempt of the pod; None: the API server refuses it."""
         made = self._new_pods.fork().api_server.admit(self.pod(resource, amount, node))
         return None if isinstance(made, Denied) else attempt(self._profile, PodInfo(made), self._state)
 
@@ -294,7 +293,7 @@ def workload_name(pod: Pod) -> str:
 
 
 def with_priority(state: State, pods: Mapping[str, PodInfo], value: int) -> State:
-    """The cluster if these pods had that priority, and else were where and as they are."""
+    """The cluster, with that priority for these pods."""
     other = state.fork()
     other.apply(*(Upsert(replace(info.pod, spec=replace(info.pod.spec, priority=value))) for info in pods.values()))
     return other

@@ -12,13 +12,12 @@ from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod, is_static
-from kwhatif.questions.maintenance.drain import Drained
-from kwhatif.questions.maintenance.outage import Lost
+from kwhatif.kube.model.pod import Pod, is_node_bound, is_static
+from kwhatif.questions.maintenance.drain import DrainSimulation
+from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Played
-from kwhatif.questions.story.player import Player
+from kwhatif.questions.story.played import Played, Player
 from kwhatif.questions.threats.arrivals import workload_name
 from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
@@ -55,7 +54,7 @@ class LostPod(msgspec.Struct, frozen=True):
 
 
 class NodeOutcome(msgspec.Struct, frozen=True):
-    """The pods of the subject that an event costs."""
+    """The pods of the subject that go in an event."""
 
     name: str
     lost: tuple[LostPod, ...] = ()
@@ -75,9 +74,9 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
     def _outcome(self, scenario: NodeEvent) -> NodeOutcome:
         played: Played
         if scenario.kind == "outage":
-            played = Lost(self.base, scenario.nodes, deleted=False)
+            played = OutageSimulation(self.base, scenario.nodes, deleted=False)
         else:
-            played = Drained(self.base, scenario.nodes, WITH_FLAGS)
+            played = DrainSimulation(self.base, scenario.nodes, WITH_FLAGS)
         found = NodeOutcome(scenario.name, tuple(self._lost(played)), tuple(caveats_of_end(played.engine)))
         played.engine.end()
         return found
@@ -98,7 +97,7 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
 
 
 def events(state: State, subject: Collection[str], kinds: Sequence[Literal["outage", "drain"]]) -> list[NodeEvent]:
-    """The events that may cost a pod: its own node, and nodes with pods that may evict it when they move."""
+    """The events in which a pod may go: of its own node, and of nodes with pods that may evict it when they move."""
     own = {state.pods[key].pod.spec.node_name for key in subject}
     lowest = min((state.pods[key].priority for key in subject), default=0)
     found = (node for node in state.nodes if node.name in own or any(_may_move(pod, lowest) for pod in node.pods))
@@ -107,10 +106,9 @@ def events(state: State, subject: Collection[str], kinds: Sequence[Literal["outa
 
 
 def _may_move(info: PodInfo, lowest: int) -> bool:
-    """Whether the pod comes back elsewhere, and evicts pods of that priority there."""
-    owner = controller_of(info.pod.metadata)
-    is_of_node = owner is None or owner.kind in ("DaemonSet", "Node") or is_static(info.pod)
-    return info.priority > lowest and info.pod.spec.preemption_policy != "Never" and not is_of_node
+    """Whether the pod is recreated elsewhere, and may evict pods of that priority there."""
+    comes_back = controller_of(info.pod.metadata) is not None and not is_node_bound(info.pod)
+    return info.priority > lowest and info.pod.spec.preemption_policy != "Never" and comes_back
 
 
 def threats_of_nodes(outcomes: Mapping[str, NodeOutcome], asked: Iterable[NodeEvent]) -> Iterator[ThreatRow]:

@@ -66,7 +66,7 @@ class DeschedulerAsked(NamedTuple):
 
 
 class ThreatsQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asked about, and which kinds of threats."""
+    """The subject, and which kinds of threats."""
 
     subject: str
     namespace: str
@@ -162,7 +162,7 @@ def ask_threats(
 
     Args:
         session: the cluster; it is not changed.
-        question: who is asked about.
+        question: the subject.
         run: plays what happens to nodes.
         descheduler: a policy that runs once.
 
@@ -268,9 +268,9 @@ def _protections(session: Session, subject: Subject) -> Iterator[ProtectionRow]:
 
 
 def _shield(session: Session, subject: Subject, threats: Sequence[ThreatRow]) -> ShieldRow | None:
-    """The smallest priority with which no pod that waits, and no next pod of a workload, evicts them.
+    """The smallest priority with which no pending pod, and no next pod of a workload, evicts them.
 
-    Where none does so now, it is about new pods of classes, but for those of the system. It is tried.
+    If none of these evicts them now, new pods of all classes but those of the system count. The priority was tried.
     """
     real = [each for each in threats if each.kind in ("pending", "template")]
     own = [

@@ -13,7 +13,7 @@ from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.capacity.room import free
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.rows import requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.threats.arrivals import NextPod, next_pods, victims_of
@@ -30,7 +30,7 @@ from kwhatif.state.pod_info import PodInfo
 def ask_who_fits(session: Session, word: str, choice: PodChoice = ALL_PODS) -> Report:
     """Try each pending pod, and one more pod of each workload, and look at the node.
 
-    Each is tried as if it were the next one, and no other came.
+    Each is tried as if it were the only one.
 
     Raises:
         InputError: there is no such node.
@@ -82,7 +82,7 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
 
 
 def _row(subject: str, result: Attempt, node: NodeInfo, *, pending: bool) -> TakerRow:
-    """What the node is to the pod of the attempt."""
+    """Whether the node takes the pod of the attempt."""
     cycle, short = result.cycle, result_of(result)
     row = _taker(subject, cycle.pod, pending=pending)
     elsewhere = None if short.node in (None, node.name) else short.node

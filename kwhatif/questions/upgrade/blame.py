@@ -26,7 +26,7 @@ class Blame:
     """Asks schedulers between two releases."""
 
     def __init__(self, before: Session, after: Session) -> None:
-        self._before, self._after = map(_release_of, (before, after))
+        self._before, self._after = map(release_of, (before, after))
         self._session = after
         #: By reverted changes. None: that scheduler refuses the configuration.
         self._sessions: dict[frozenset[ReleaseChange], Session | None] = {frozenset(): after}
@@ -109,6 +109,7 @@ def _in_order(entries: dict[str, Entry], order: Sequence[Entry]) -> list[Entry]:
     return sorted(entries.values(), key=lambda entry: (places.get(entry.name, len(places)), entry.name))
 
 
-def _release_of(session: Session) -> Release:
+def release_of(session: Session) -> Release:
+    """The release that its scheduler is, with the feature gates that are set by hand."""
     minor = int(session.scheduler.version.split(".")[1])
     return find_release(minor).with_gates(session.scheduler.feature_gates)

@@ -18,8 +18,8 @@ from kwhatif.kube.matching.pods import ALL_PODS
 from kwhatif.kube.matching.requests import PodResources
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decision_of
+from kwhatif.questions.decisions.described import caveats_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Restarted, restarted_workloads
@@ -121,7 +121,7 @@ def rule_row(change: ReleaseChange) -> UpgradeRuleRow:
     return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)
 
 
-class Tried(NamedTuple):
+class RestartedPod(NamedTuple):
     """One restarted pod under one release; pods that are refused, or are another scheduler's, are not tried."""
 
     short: Decision
@@ -129,7 +129,7 @@ class Tried(NamedTuple):
     result: ScheduleResult | None = None
 
 
-def fate_of(tried: Tried) -> object:
+def fate_of(tried: RestartedPod) -> object:
     """The fate of the pod: equal fates are the same answer."""
     result = tried.result
     if result is None:
@@ -298,18 +298,18 @@ class _Upgrade:
             self._caveats |= dict.fromkeys(trial.caveats)
             yield candidate, profile_of(candidate.pod, session.profiles), trial.api_server.state
 
-    def _tried(self, session: Session, restarted: Restarted) -> Iterator[Tried]:
+    def _tried(self, session: Session, restarted: Restarted) -> Iterator[RestartedPod]:
         for candidate, profile, state in self._pods_of(session, restarted):
             pod, refused = candidate.pod, candidate.refusal
             if refused is not None:  # the API server's word, whatever the scheduler's release
-                yield Tried(decision_about(pod, "Denied", message=refused.message, refusal=refused.cause))
+                yield RestartedPod(decision_about(pod, "Denied", message=refused.message, refusal=refused.cause))
             elif profile is None:
-                yield Tried(decision_about(pod, "Ignored"))
+                yield RestartedPod(decision_about(pod, "Ignored"))
             else:
                 info = PodInfo(pod)
                 found = attempt(profile, info, state, node_results=self._node_results(session, profile, info))
                 result = result_of(found)
-                yield Tried(decision_about_result(result), found, result)
+                yield RestartedPod(decision_about_result(result), found, result)
 
     def _node_results(self, session: Session, profile: Profile, pod: PodInfo) -> NodeResultCache:
         """Results for pods of these requests on the whole cluster; nodes that pods have left are evaluated again."""

@@ -48,13 +48,13 @@ def of_descheduling(caveat: DeschedulingCaveat) -> tuple[str, str]:
             )
         case NoMetrics():
             return "what nodes and pods use is not known", (
-                "the policy goes by the measured use of nodes, and the input has none: add the output of"
+                "the policy uses metrics of nodes, and the input has none: add the output of"
                 " kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it"
             )
         case PrometheusNotAsked(plugin=plugin):
             return (
                 "Prometheus was not asked",
-                f"{plugin} goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing",
+                f"{plugin} uses Prometheus metrics, which kwhatif does not query: here it evicts nothing",
             )
         case MomentNotKnown(moment=moment):
             return (

@@ -18,7 +18,7 @@ signature, and updates it for the next pod with the signature. The parts are val
     fork             shares everything; a shared batch is copied before it changes
 
 The cache is not notified of changes: it asks the state. With `KWHATIF_REFERENCE=1` nothing is cached, and every
-attempt is a full one; the results are the same. `OpportunisticBatch` is not a cache, but what kube-scheduler does.
+attempt is a full one; the results are the same.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def without_nomination(pod: PodInfo) -> PodInfo:
 
 
 def attempt_nominated(
-    cycle: Cycle, pod: PodInfo, candidates: EvictionCandidates | None, *, scored: bool
+    cycle: Cycle, pod: PodInfo, candidates: EvictionCandidates | None, *, score_single_node: bool
 ) -> ScheduleResult | None:
     """The result for the pod if no other node is feasible; None: a full attempt is needed.
 
@@ -71,7 +71,7 @@ def attempt_nominated(
         cycle: the updated cycle of the batch, for the pod `without_nomination`.
         pod: the nominated pod.
         candidates: the candidates of its signature.
-        scored: whether to score its node; the scheduler does not.
+        score_single_node: whether to score its node; the scheduler does not.
 
     Raises:
         CycleError: a plugin failed.
@@ -85,7 +85,7 @@ def attempt_nominated(
     objection = own.check(node, own.filters)
     if objection is None:
         own.feasible = [node]
-        scores = score_nodes(own) if scored else None
+        scores = score_nodes(own) if score_single_node else None
         return ScheduleResult(
             pod,
             "Placed",
@@ -178,19 +178,18 @@ class Batch:
         self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
-        #: By what other signatures share the candidates; None: they do not.
+        #: The key by which other signatures share the candidates; None: they do not.
         self._sharing: Hashable | None = None
         self._kinds = followed_kinds(self._cycle)
         #: Whether it can no longer be updated.
         self.is_over = False
 
     def attempt(
-        self, pod: PodInfo, signature: Signature, shared: SharedCandidates, *, scored: bool = True
+        self, pod: PodInfo, signature: Signature, shared: SharedCandidates, *, score_single_node: bool = True
     ) -> ScheduleResult | None:
         """The result for a pod with the signature; None: a full attempt is needed.
 
-        In that case the batch is dropped, unless the pod is nominated. `shared`: those of the cache; `scored`: see
-        `attempt_nominated`.
+        In that case the batch is dropped, unless the pod is nominated. `shared`: those of the cache.
         """
         cycle = self._cycle
         is_nominated = bool(pod.pod.status.nominated_node_name)
@@ -204,7 +203,7 @@ class Batch:
             if is_nominated:
                 elsewhere = self._feasible.best() if self._feasible else None
                 candidates = None if elsewhere else self._candidates
-                return attempt_nominated(cycle, pod, candidates, scored=scored)
+                return attempt_nominated(cycle, pod, candidates, score_single_node=score_single_node)
             if self._failure is not None:
                 return replace(self._failure, pod=pod)
             best = self._feasible.best() if self._feasible else None
@@ -254,7 +253,7 @@ class Batch:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
     def _rank_candidates(self, generation: int) -> None:
-        """Rank what the first attempt has found at that generation of the state."""
+        """Rank the candidates that the first attempt found at that generation of the state."""
         if self._found is not None and self._budgets is not None:
             self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
             if self._candidates is not None:

@@ -2,126 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up, without_nomination
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.scheduler.batch.signature import SharedCandidates, Signature, Signer
-from kwhatif.scheduler.framework.attempt import attempt, held_back
-from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.filters import run_filters
+from kwhatif.scheduler.framework.attempt import attempt, run_pre_enqueue
 from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.opportunistic_batch import OpportunisticBatch, Placed, ScoredNode
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.scheduler.framework.scoring import Scores
-from kwhatif.scheduler.framework.signers import PodSignature, sign_pod, signs_any_pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 K = TypeVar("K")
-
-
-class ScoredNode(NamedTuple):
-    """A feasible node with its scores."""
-
-    name: str
-    total: int
-    by_plugin: Mapping[str, int]
-
-
-class _Kept(NamedTuple):
-    """The results of the last attempt for pods with the signature."""
-
-    signature: PodSignature
-    #: The other feasible nodes, the best first.
-    find_nodes: Callable[[], Sequence[ScoredNode]]
-    #: The number of nodes that were given out.
-    used: int = 0
-
-
-class OpportunisticBatch:
-    """The next of equal pods may take the second best node of the previous one, if it follows immediately (KEP-5598).
-
-    Follows `pkg/scheduler/framework/runtime/batch.go`; the feature gate OpportunisticBatching is on. With the default
-    profile it has no effect: a pod with default spread constraints has no signature.
-
-    Upstream drops it after half a second; here attempts follow without delay.
-    """
-
-    def __init__(self, profile: Profile, state: State) -> None:
-        self._profile = profile
-        self._signs = signs_any_pod(profile, state)
-        self._kept: _Kept | None = None
-        self._last_cycle = -1
-        self._chosen = ""
-
-    def sign(self, pod: PodInfo, state: State) -> PodSignature | None:
-        """The pod's signature."""
-        return sign_pod(self._profile, pod, state) if self._signs else None
-
-    def hint(self, pod: PodInfo, signature: PodSignature | None, state: State, cycle: int) -> tuple[ScoredNode, ...]:
-        """The node to try first and equally good ones; empty if none is known (`GetNodeHint`)."""
-        kept = self._kept
-        if signature is None or kept is None or cycle != self._last_cycle + 1 or signature != kept.signature:
-            return ()
-        nodes = kept.find_nodes()[kept.used :]
-        if not nodes or not self._is_full(pod, state):
-            return ()
-        self._kept = kept._replace(used=kept.used + 1)
-        return tuple(node for node in nodes if node.total == nodes[0].total)
-
-    def _is_full(self, pod: PodInfo, state: State) -> bool:
-        """Whether the pod does not fit on the node of the last pod: otherwise that may be the best one again."""
-        node = state.node(self._chosen)
-        cycle = Cycle(self._profile, pod, state)
-        try:
-            if node is None or not cycle.pre_filter():
-                return False
-        except CycleError:
-            return False
-        objection = run_filters(cycle.filters, node)
-        return objection is not None and objection.status.rejected
-
-    def store(
-        self, signature: PodSignature | None, result: ScheduleResult, hint: str, state: State, cycle: int
-    ) -> None:
-        """Store a successful attempt (`StoreScheduleResults`); the state must still be that of the attempt."""
-        if result.outcome != "Placed" or result.node is None or not self._signs:
-            return
-        self._last_cycle, self._chosen = cycle, result.node
-        if hint != result.node:
-            self._kept = None if signature is None else _Kept(signature, self._ranking(result, state))
-
-    def _ranking(self, result: ScheduleResult, state: State) -> Callable[[], Sequence[ScoredNode]]:
-        """The feasible nodes except the chosen one; computed on demand."""
-        then = None if result.whole else state.fork()
-        found: list[Sequence[ScoredNode]] = []
-
-        def find() -> Sequence[ScoredNode]:
-            if not found:
-                whole = attempt(self._profile, result.pod, then) if then else result.whole
-                scores = whole.scores if whole else None
-                found.append(_ranked(scores, result.node) if scores else ())
-            return found[0]
-
-        return find
-
-
-def _ranked(scores: Scores, taken: str | None) -> Sequence[ScoredNode]:
-    columns = list(scores.by_plugin.values()) or [[0] * len(scores.nodes)]
-    rows = zip(scores.nodes, scores.total, zip(*columns, strict=True), strict=True)
-    nodes = [
-        ScoredNode(node.name, total, dict(zip(scores.by_plugin, cells, strict=False)))
-        for node, total, cells in rows
-        if node.name != taken
-    ]
-    return sorted(nodes, key=lambda node: (-node.total, node.name))
 
 
 #: The most verdicts of nodes to cache in total, separately for each fork: beyond that, the least recently used
@@ -132,8 +34,18 @@ _KEPT_NODES = 500_000
 _KEPT, _MOST = 2, 1000
 
 
-def _as_found(result: ScheduleResult) -> ScheduleResult:
-    return result
+class AttemptOptions(msgspec.Struct, frozen=True):
+    """How the attempts of one `BatchCache` are made."""
+
+    #: Whether a node is scored that is the only feasible one; the scheduler does not.
+    score_single_node: bool = True
+    #: Takes one of several equally good nodes; by default the first by name.
+    choose: Callable[[ScheduleResult], ScheduleResult] = lambda result: result
+    #: The names of the nodes that are tried; None: all.
+    placement: frozenset[str] | None = None
+
+
+DEFAULT_OPTIONS = AttemptOptions()
 
 
 class Cycles:
@@ -148,14 +60,15 @@ class Cycles:
         return self.number
 
 
-class _Lasting(Generic[K]):
-    """Results that are the same as long as only pods change that wait for a node."""
+class _LastingResults(Generic[K]):
+    """Results that stay the same as long as only pods change that wait for a node."""
 
     def __init__(self) -> None:
         self._generation = 0
         self._known: dict[K, ScheduleResult] = {}
 
-    def _find(self, key: K, state: State) -> ScheduleResult | None:
+    def find(self, key: K, state: State) -> ScheduleResult | None:
+        """The result of the next attempt, if it is known."""
         if self._generation != state.generation:
             touched = state.since(self._generation)
             self._generation = state.generation
@@ -163,36 +76,10 @@ class _Lasting(Generic[K]):
                 self._known.clear()
         return self._known.get(key)
 
-
-class _Errors(_Lasting[str]):
-    """Attempts that ended with an error, by UID: the next attempt ends with the same error."""
-
-    def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
-        """The result of the pod's next attempt, if known."""
-        known = self._find(pod.uid, state)
-        if known is None or _unconditional(known.pod.pod) != _unconditional(pod.pod):
-            return None
-        return known
-
-    def keep(self, result: ScheduleResult) -> None:
-        """Store the result of an attempt, right after `of` returned None for it."""
-        self._known[result.pod.uid] = replace(result, whole=None)
-
-
-class _Unplaced(_Lasting[bytes]):
-    """Attempts that found no node: the next pod of the same template finds none either.
-
-    So the pods of a workload that waits need not be signed one by one.
-    """
-
-    def of(self, template: bytes, state: State) -> ScheduleResult | None:
-        """The result for another pod of the template, if known."""
-        return self._find(template, state)
-
-    def keep(self, template: bytes, result: ScheduleResult, state: State) -> None:
-        """Store the result of a pod that is not nominated."""
+    def keep(self, key: K, result: ScheduleResult, state: State) -> None:
+        """Store a result, unless the state has changed since the last `find`."""
         if self._generation == state.generation:
-            self._known[template] = result
+            self._known[key] = result
 
 
 def _unconditional(pod: Pod) -> Pod:
@@ -208,10 +95,7 @@ class BatchCache:
         profile: Profile,
         state: State,
         cycles: Cycles | None = None,
-        *,
-        scored: bool = True,
-        choose: Callable[[ScheduleResult], ScheduleResult] = _as_found,
-        placement: frozenset[str] | None = None,
+        options: AttemptOptions = DEFAULT_OPTIONS,
     ) -> None:
         """Set up.
 
@@ -219,22 +103,23 @@ class BatchCache:
             profile: the profile of the pods.
             state: the state, which callers may change between attempts.
             cycles: shared by all profiles of one scheduler; by default there is only this profile.
-            scored: whether to score the node if it is the only feasible one: the scheduler does not.
-            choose: chooses one of several equally good nodes; by default the first by name.
-            placement: the names of the nodes that are looked at; None: all.
+            options: how attempts are made.
         """
         self._profile = profile
         self._state = state
         self._cycles = cycles or Cycles()
-        self._mark = object()
+        self._owner_token = object()
         self._signer = Signer(profile)
         #: Extenders are not called more often than necessary, and custom plugins may have side effects.
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
-        self._scored, self._choose, self._placement = scored, choose, placement
+        self._options = options
         self._node_results = profile.node_results
-        self._errors = _Errors()
-        self._unplaced = _Unplaced()
+        #: Attempts that ended with an error, by UID: the next attempt ends with the same error.
+        self._errors = _LastingResults[str]()
+        #: Attempts that found no node, by template: the next pod of the template finds none either. So the pods of a
+        #: workload that waits need not be signed one by one.
+        self._unplaced = _LastingResults[bytes]()
         #: Whether equal templates (`QueuedPodInfo.template`) have equal signatures.
         self._knows_templates = self._asks_base and not self._signer.reads_all
         #: By signature; the most recently used one is at the end.
@@ -253,13 +138,14 @@ class BatchCache:
     ) -> BatchCache:
         """An independent cache for a fork of the state: results are shared until they change."""
         other = copy(self)
-        other._choose = choose or self._choose
-        other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
+        if choose is not None:
+            other._options = replace(self._options, choose=choose)
+        other._state, other._cycles, other._owner_token = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
         other._batches = self._batches.copy()
-        other._errors, other._unplaced = _Errors(), _Unplaced()
+        other._errors, other._unplaced = _LastingResults(), _LastingResults()
         other._base = self, self._state.generation
-        self._mark = object()
+        self._owner_token = object()
         # What batches have now is shared with the fork: from now on each changes only what it has copied.
         self._shared, other._shared = SharedCandidates(), SharedCandidates()
         return other
@@ -272,21 +158,23 @@ class BatchCache:
         state, opportunistic = self._state, self._opportunistic
         if not self._knows_templates or pod.pod.status.nominated_node_name or is_reference():
             template = b""
-        gated = held_back(self._profile, pod, state)
+        gated = run_pre_enqueue(self._profile, pod, state)
         if gated is not None:
             return gated_result(pod, gated)
-        known = self._unplaced.of(template, state) if template else None
+        known = self._unplaced.find(template, state) if template else None
         if known is not None:
             self._cycles.begin()
             return replace(known, pod=pod)
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
-        hinted = opportunistic.hint(pod, signature, state, cycle) if self._placement is None else ()
-        result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
+        hinted = opportunistic.hint(pod, signature, state, cycle) if self._options.placement is None else ()
+        result = self._options.choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
         is_of_batch = result.whole is None and not result.failed
         if template and result.outcome == "Unschedulable" and is_of_batch:
             self._unplaced.keep(template, result, state)
-        opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
+        if result.outcome == "Placed" and result.node is not None:
+            placed = Placed(pod, result.node, result.whole)
+            opportunistic.store(placed, signature, hinted[0].name if hinted else "", state, cycle)
         return result
 
     def _try_first(self, pod: PodInfo, hinted: Sequence[ScoredNode]) -> ScheduleResult:
@@ -311,22 +199,24 @@ class BatchCache:
             if batch is None:
                 batch = self._from_base(without_nomination(pod) if is_nominated else pod, signature)
             if batch is not None:
-                if batch.owner is not self._mark:
-                    batch = batch.fork(self._state, self._mark)
-                found = batch.attempt(pod, signature, self._shared, scored=self._scored)
+                if batch.owner is not self._owner_token:
+                    batch = batch.fork(self._state, self._owner_token)
+                found = batch.attempt(pod, signature, self._shared, score_single_node=self._options.score_single_node)
                 if found is not None or (is_nominated and not batch.is_over):
                     self._batches[signature.key] = batch
                 if found is not None:
                     return found
-        known = None if is_reference() else self._errors.of(pod, self._state)
-        if known is not None:
+        known = None if is_reference() else self._errors.find(pod.uid, self._state)
+        if known is not None and _unconditional(known.pod.pod) == _unconditional(pod.pod):
             return known
-        whole = attempt(self._profile, pod, self._state, node_results=self._node_results, placement=self._placement)
+        whole = attempt(
+            self._profile, pod, self._state, node_results=self._node_results, placement=self._options.placement
+        )
         result = result_of(whole)
         if whole.failed:
-            self._errors.keep(result)
+            self._errors.keep(pod.uid, replace(result, whole=None), self._state)
         elif signature is not None and not is_nominated and can_be_kept_up(whole, signature):
-            self._batches[signature.key] = Batch(whole, result, self._mark)
+            self._batches[signature.key] = Batch(whole, result, self._owner_token)
             self._forget_some()
         return result
 
@@ -334,7 +224,7 @@ class BatchCache:
         """The batch of the signature from the cache that this one was forked from, computed there if necessary."""
         if (
             self._base is None
-            or self._placement is not None
+            or self._options.placement is not None
             or signature.compiled
             or pod.claim_names
             or not self._asks_base
@@ -352,14 +242,14 @@ class BatchCache:
         """The updated batch of the signature; None if there can be none."""
         batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
         if batch is not None and batch.generation != self._state.generation:
-            batch = batch.fork(self._state, self._mark)
+            batch = batch.fork(self._state, self._owner_token)
             if batch.attempt(pod, signature, self._shared) is None:
                 batch = None
         if batch is None:
             whole = attempt(self._profile, pod, self._state, node_results=self._node_results)
             if not can_be_kept_up(whole, signature):
                 return None
-            batch = Batch(whole, result_of(whole), self._mark)
+            batch = Batch(whole, result_of(whole), self._owner_token)
         self._batches[signature.key] = batch
         self._forget_some()
         return batch

@@ -95,7 +95,7 @@ def attempt(
     """
     cycle = Cycle(profile, pod, state, node_results, placement)
     result = Attempt(cycle)
-    result.gated = held_back(profile, pod, state)
+    result.gated = run_pre_enqueue(profile, pod, state)
     if result.gated is not None:
         return result
     if not state.nodes:
@@ -116,11 +116,11 @@ def attempt(
 
 
 def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
-    """Whether some node passes all filters, without looking at all nodes; also False where this cannot be told.
+    """Whether some node passes all filters, without looking at all nodes; also False if that is not known.
 
-    It cannot be told for a gated or nominated pod, or where extenders filter.
+    It is not known for a gated or nominated pod, or if extenders filter.
     """
-    if profile.extenders or pod.pod.status.nominated_node_name or held_back(profile, pod, state) is not None:
+    if profile.extenders or pod.pod.status.nominated_node_name or run_pre_enqueue(profile, pod, state) is not None:
         return False
     cycle = Cycle(profile, pod, state)
     try:
@@ -148,7 +148,7 @@ def filtered(profile: Profile, pod: PodInfo, state: State, placement: frozenset[
 
     `placement`: see `attempt`.
     """
-    if held_back(profile, pod, state) is not None:
+    if run_pre_enqueue(profile, pod, state) is not None:
         return None
     cycle = Cycle(profile, pod, state, placement=placement)
     try:
@@ -159,7 +159,7 @@ def filtered(profile: Profile, pod: PodInfo, state: State, placement: frozenset[
     return cycle
 
 
-def held_back(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:
+def run_pre_enqueue(profile: Profile, pod: PodInfo, state: State) -> Verdict | None:
     """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
     for plugin in profile.pre_enqueue:
         status = plugin.pre_enqueue(pod, state)

@@ -18,7 +18,7 @@ from kwhatif.scheduler.framework.filters import (
     run_filters,
     split_by_shape,
 )
-from kwhatif.scheduler.framework.incremental import suspects_of
+from kwhatif.scheduler.framework.incremental import possibly_rejected
 from kwhatif.scheduler.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import (
@@ -27,7 +27,7 @@ from kwhatif.scheduler.framework.status import (
     Status,
     Verdict,
     fit_error,
-    nobody_left,
+    no_nodes_left,
     not_in_node_set,
     reasons_histogram,
 )
@@ -97,7 +97,7 @@ class NodeSearch:
         self, failing: Mapping[int, Verdict], known: Mapping[str, Verdict], rest: Sequence[NamedFilter]
     ) -> Sequence[int]:
         """The indexes of all nodes that a filter may reject, ascending: often known without checking each."""
-        suspects = suspects_of([plugin for _, plugin in rest], self._state)
+        suspects = possibly_rejected([plugin for _, plugin in rest], self._state)
         if self._node_set is not None or suspects is None:
             return self.left
         places = self._state.places
@@ -199,7 +199,7 @@ class Cycle:
                 self.node_set = known if self.node_set is None else self.node_set & known
                 if not self.node_set:
                     self.unschedulable_plugins |= restrictors
-                    return self._stop(Verdict(nobody_left(restrictors)))
+                    return self._stop(Verdict(no_nodes_left(restrictors)))
         self.unschedulable_plugins |= restrictors
         self._prepare_filters()
         if rejection is not None:  # preemption may still ask the other plugins' filters

@@ -23,7 +23,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import NodeRow, State
 
 T = TypeVar("T")
-_NOBODY: AbstractSet[str] = frozenset()
+_NONE: AbstractSet[str] = frozenset()
 
 
 class ByShape:
@@ -33,7 +33,7 @@ class ByShape:
     by_shape: bool = True
 
 
-class ByShapeBut(ByShape):
+class ByShapeExcept(ByShape):
     """A scorer or filter that is asked once per shape, except on some nodes, which are asked one by one."""
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
@@ -50,7 +50,7 @@ def ask_each(nodes: Sequence[NodeInfo], plugin: NodeFilter | NodeScorer, ask: Ca
     """The result of `ask`, a call of the plugin, for each node; nodes share an answer that depends on their shape."""
     if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
         return [ask(node) for node in nodes]
-    alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
+    alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeExcept) else _NONE
     exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
     answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
     if not exceptions:
@@ -147,7 +147,7 @@ _KEPT = 24
 
 
 class _Kept(NamedTuple, Generic[T]):
-    """What was found, which is never changed, and the nodes of the state that it is about."""
+    """Results, which are never changed, and the nodes of the state that they are about."""
 
     generations: Sequence[int]
     names: Sequence[str]

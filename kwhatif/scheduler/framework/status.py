@@ -109,7 +109,7 @@ def with_post_filter(message: str, post_filter_message: str) -> str:
     return f"{message} {post_filter_message}" if post_filter_message else message
 
 
-def nobody_left(restrictors: set[str]) -> Status:
+def no_nodes_left(restrictors: set[str]) -> Status:
     """The status if the node sets of these plugins have no node in common."""
     if len(restrictors) == 1:
         return unresolvable(f"node(s) didn't satisfy plugin {next(iter(restrictors))}")

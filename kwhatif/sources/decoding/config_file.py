@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.decoding.examine import data_of
+from kwhatif.sources.decoding.lenient import data_of
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems

@@ -1,33 +1,35 @@
 """From JSON to typed objects: fast where everything is as expected, thorough where it is not.
 
 A whole list is decoded in one go. Only if that fails (an unknown kind, a `null`, a wrong type) its entries are taken
-one by one, and only those which fail again are looked at field by field (`examine`).
+one by one, and only those which fail again are looked at field by field (`examine`). Objects are
+kept by kind and key (`Registry`): the same one twice is fine, two different ones of one name are not.
 """
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from io import BytesIO
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.saved import Originals
-from kwhatif.sources.decoding.asked import NAMED
 from kwhatif.sources.decoding.bystanders import Bystanders
-from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
-from kwhatif.sources.decoding.kinds import KINDS, AnyObject, group_of
+from kwhatif.sources.decoding.kinds import KINDS, NAMED, AnyObject, group_of
+from kwhatif.sources.decoding.lenient import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
 from kwhatif.sources.decoding.templates import keep_template, keep_templates
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.text.documents import Buffer, Document
-from kwhatif.sources.text.listing import Listing, NotPiecesError
-from kwhatif.sources.text.origin import Place
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.documents import Buffer, Document, Listing, NotPiecesError, documents, split_json, split_yaml
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 
 class DecodedBatch(NamedTuple):
@@ -87,7 +89,7 @@ def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
 
 
 def _versioned(objects: Sequence[Any], api_version: str) -> Sequence[Any]:
-    """The objects; those that do not say which version they are of are of this one."""
+    """The objects; those without an `apiVersion` have this one."""
     for obj in objects:
         force_setattr(obj, "api_version", obj.api_version or api_version)
     return objects
@@ -122,7 +124,7 @@ class ObjectDecoder:
         self.outdated: Counter[str] = Counter()
         #: Kinds of which a list was read, though it may have been empty.
         self.listed: set[str] = set()
-        #: What some of those that are skipped say.
+        #: What is read of some objects that are skipped.
         self.bystanders = Bystanders(kinds)
 
     def document(self, document: Document, known: tuple[str, str] | None = None) -> Iterator[DecodedBatch]:
@@ -251,3 +253,90 @@ class ObjectDecoder:
 
 def _entry_of(api_version: str, kind: str) -> _Entry:
     return _Entry() if kind == "List" else _Entry(api_version, kind.removesuffix("List"))
+
+
+class Registry:
+    """All objects read so far, and enough to say where each stood."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self.kinds: dict[type, dict[str, KubernetesObject]] = {}
+        self._batches: list[DecodedBatch] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read; an empty list counts as something."""
+        return not self._batches
+
+    def add(self, batch: DecodedBatch) -> None:
+        """Take in what was decoded."""
+        self._batches.append(batch)
+        objects = batch.objects
+        kinds = set(map(type, objects))
+        runs = groupby(objects, type) if len(kinds) > 1 else ((kind, objects) for kind in kinds)
+        for kind, run in runs:
+            if kind is not type(None):
+                self._add_all(kind, [obj for obj in run if obj is not None])
+
+    def _add_all(self, kind: type, objects: list[KubernetesObject]) -> None:
+        known = self.kinds.setdefault(kind, {})
+        added = {key_of(obj): obj for obj in objects}
+        if len(added) == len(objects) and known.keys().isdisjoint(added):
+            known.update(added)
+            return
+        for obj in objects:
+            key = key_of(obj)
+            first = known.setdefault(key, obj)
+            # Objects yet to be named by the API server may look the same.
+            if first is not obj and first != obj and obj.metadata.name:
+                report = self._problems.at(self._place(obj), f"{kind.__name__} {key}")
+                other = self._place(first).of().where()
+                report.add(f"is there twice, with different contents; the other: {other}")
+
+    def _place(self, wanted: KubernetesObject) -> Place:
+        return next(
+            batch.place_of(index) for batch in self._batches for index, obj in enumerate(batch.objects) if obj is wanted
+        )
+
+
+#: Below this size the plain way is fast enough, and its errors have lines.
+_LARGE = 1 << 20
+
+
+def read_text(
+    name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, known: tuple[str, str] | None = None
+) -> Iterator[DecodedBatch]:
+    """Everything that is in one file, as it is decoded. The same objects may come twice.
+
+    `known` is the version and the kind of objects that do not say theirs.
+    """
+    try:
+        listing = _split(text) if len(text) >= _LARGE else None
+        if listing is not None:
+            yield from decoder.listing(listing, Place(Origin(name)))
+            return
+    except NotPiecesError:
+        pass
+    for document in documents(name, text, problems):
+        yield from decoder.document(document, known)
+
+
+def _split(text: bytes) -> Listing | None:
+    return split_json(BytesIO(text)) or split_yaml(text)
+
+
+@contextmanager
+def open_list(path: Path) -> Iterator[Listing | None]:
+    """The list that a large JSON file is: to be decoded as it is read, so that the text is never in memory as a whole.
+
+    None for whatever else is there, and for what can be read only once.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size < _LARGE:
+        yield None
+        return
+    with path.open("rb") as file:
+        yield split_json(file)

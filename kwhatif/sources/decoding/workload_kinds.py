@@ -12,9 +12,8 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest
-from kwhatif.sources.decoding.asked import ASKED, Asked
-from kwhatif.sources.decoding.kinds import KINDS, group_of
-from kwhatif.sources.text.origin import FieldPath, to_text
+from kwhatif.sources.decoding.kinds import ASKED, KINDS, Asked, group_of
+from kwhatif.sources.text.problems import FieldPath, to_text
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
 
 _TABLE = "workload_kinds.yaml"
@@ -48,7 +47,7 @@ class KnownKinds:
         return [entry for entry in self.of_owner(api_version, kind) if not entry.inferred]
 
     def of_owner(self, api_version: str, kind: str) -> Sequence[WorkloadKind]:
-        """Also those of kinds that are only made up of their pods."""
+        """The entries, also of kinds that are only inferred from their pods."""
         group = group_of(api_version)
         if self._given is not None and (found := self._given.of(group, kind)):
             return found

@@ -17,25 +17,21 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.saved import Originals, SavedSnapshot
 from kwhatif.sources.decoding.bystanders import BYSTANDERS
-from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.read import open_list
-from kwhatif.sources.decoding.registry import Registry
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder, Registry, open_list
+from kwhatif.sources.decoding.objects import STORED, validate_batch
+from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.decoding.values import are_times
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress, ProgressReporter
+from kwhatif.sources.dumps.exports import read_file
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
-from kwhatif.sources.dumps.foreign.exports import read_file
-from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.dumps.recording import Recording, is_recording
+from kwhatif.sources.text.documents import NotPiecesError
 from kwhatif.sources.text.files import READ_ONCE, STDIN, GivenText, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
-from kwhatif.sources.text.listing import NotPiecesError
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation.objects import STORED, validate_batch
-from kwhatif.sources.validation.stand_ins import stand_in
-from kwhatif.sources.validation.values import are_times
-from kwhatif.workloads.inferred.custom import stand_in_for_missing
+from kwhatif.sources.text.problems import Origin, Place, Problems
+from kwhatif.workloads.adopted import stand_in_for_missing
 
 _CHUNK = 1 << 20
 

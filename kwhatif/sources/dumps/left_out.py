@@ -86,19 +86,19 @@ class _Grouped:
         )
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Grouped | None:
-        """Itself, if that is about an object of no group."""
+        """The same index, if the changed object is of no group."""
         return None if any(one is not None and is_grouped(one) for one in (before, after)) else self
 
 
 class _Foreign:
-    """What is said of pods that are of groups of other schedulers."""
+    """The caveats about pods of other schedulers' groups."""
 
     def __init__(self, cluster: Cluster) -> None:
         pods = list(cluster.all(Pod).values())
         self.caveats = (*foreign_groups(pods, treated=False), *foreign_groups(pods, treated=True))
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Foreign | None:
-        """Itself, if that is about a pod of no such group."""
+        """The same caveats, if the changed pod is of no such group."""
         pods = [one for one in (before, after) if isinstance(one, Pod)]
         is_touched = any(foreign_group(pod.metadata, pod.spec) is not None for pod in pods)
         return None if is_touched else self
@@ -183,7 +183,7 @@ def unread_caveats(unread: Mapping[str, str]) -> Iterator[Caveat]:
             yield lacking(kinds=tuple(missing), reason=reason)
 
 
-#: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).
+#: These may change or refuse a pod when it is created (`k8s.io/apiserver/pkg/admission/plugin`).
 _ADMISSION = (
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
@@ -244,7 +244,7 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
 
 
 def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
-    """Without webhooks and policies that could be read: of these, it is known what they are asked about."""
+    """The counts without webhooks and policies that were read: it is known which objects these are about."""
     left = skipped.copy()
     for kind in ADMISSION_HOOKS:
         for name in [name for name in left if kind_of(name) == kind.__name__]:
@@ -253,7 +253,7 @@ def without_understood(skipped: Counter[str], cluster: Cluster) -> Counter[str]:
 
 
 def asked_about(skipped: Counter[str]) -> dict[str, int]:
-    """Of the objects that were left out those that a caveat is about, by `apiVersion/kind`."""
+    """The left-out objects that a caveat is about, by `apiVersion/kind`."""
     known = (*_ADMISSION, *AUTOSCALING)
     return {name: count for name, count in sorted(skipped.items()) if kind_of(name) in known or is_gang(name)}
 

@@ -21,13 +21,12 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.saved import SavedSnapshot
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.text.documents import one_piece
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable, inflate
-from kwhatif.sources.text.listing import one_piece
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 SNAPSHOT, CHANGES = ".json.gz", ".changes"
 RFC3339 = "%Y-%m-%dT%H:%M:%SZ"
@@ -50,9 +49,9 @@ class Head(msgspec.Struct, rename="camel", omit_defaults=True):
     """The first line of a part's changes."""
 
     recording: str
-    #: Seconds between two moments at most, as long as the cluster is known.
+    #: The most seconds between two moments while the cluster is followed.
     every: float
-    #: Whether the cluster was known all the time since the last moment of the part before.
+    #: Whether the cluster was followed without a gap since the last moment of the part before.
     continues: bool = False
 
 
@@ -60,7 +59,7 @@ class Line(msgspec.Struct, rename="camel", omit_defaults=True):
     """A moment."""
 
     at: str
-    #: Whether the cluster was not known all the time since the moment before.
+    #: Whether there is a gap since the moment before, in which the cluster was not followed.
     gap: bool = False
     #: The snapshot's word about itself, where more of it is different than the time.
     about: SavedSnapshot | None = None
@@ -246,7 +245,7 @@ class Recording(NamedTuple):
         return earlier[-1], parts[number] if number < len(parts) else None
 
     def _require_known(self, last: str, head: Head | None, rest: Sequence[Line], following: Part | None) -> None:
-        """That the cluster was still known: there was another moment soon, or it was known until the next one."""
+        """Whether the cluster was still followed: another moment came soon, or it was followed until the next one."""
         every = 0.0 if head is None else head.every
         asked = _parsed(self.at, RFC3339)
         if (asked - _parsed(last, RFC3339)).total_seconds() <= every:

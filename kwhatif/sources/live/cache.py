@@ -19,9 +19,8 @@ from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, Kuberne
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod, SchedulingEvents
 from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass
-from kwhatif.sources.decoding.asked import Asked
-from kwhatif.sources.decoding.bystanders import BYSTANDERS, read_bystander
-from kwhatif.sources.decoding.scheduling_events import EventLog
+from kwhatif.sources.decoding.bystanders import BYSTANDERS, EventLog, read_bystander
+from kwhatif.sources.decoding.kinds import Asked
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import without_understood
@@ -31,7 +30,7 @@ from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page
 from kwhatif.sources.live.read import forgive_events
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Origin, Place
 from kwhatif.state.change import Change, ChangedObject, Delete, Reference, Sort, Upsert
 from kwhatif.state.nodes import images_differ, moves
 from kwhatif.state.state import State
@@ -82,9 +81,9 @@ class Cache:
         self._unfinished_pods: dict[str, Pod] = {}
         self._dependent_pods: dict[str, None] = {}
         self._unfinished_budgets: dict[str, PodDisruptionBudget] = {}
-        #: What came since the last moment, or is elsewhere.
+        #: Objects that are new since the last moment, or that have moved.
         self._misplaced: set[Reference] = set()
-        #: Whether a node has other images since then: which node's size counts may be another one.
+        #: Whether a node has other images since then: image sizes may be taken from another node.
         self._has_other_images = False
         #: Lists that could not be read -> why.
         self._unread: dict[Asked, str] = {}
@@ -282,7 +281,7 @@ class Cache:
         if self._state is not None and changes:
             self._state.cluster.take_over()
             self._state.apply(*changes)
-            self._state.forget_history()  # it would hold on to hundreds of thousands of pods as they were
+            self._state.forget_history()  # it would keep hundreds of thousands of old pods in memory
         elif changes:
             _make(changes, cluster)
         return found
@@ -385,7 +384,7 @@ class Cache:
 
 
 def _is_dependent(pod: Pod) -> bool:
-    """Whether its priority is filled in, which its class says."""
+    """Whether its priority is filled in from its class."""
     return pod.spec.priority is None or not pod.spec.preemption_policy
 
 

@@ -1,4 +1,4 @@
-"""What stands for the custom resources of a cluster that is watched: at each moment it is made of them again."""
+"""The objects that stand for custom resources of a watched cluster: they are made again at each moment."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.workload import WORKLOADS
-from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.kinds import Asked
+from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.validation.stand_ins import stand_in
 from kwhatif.state.change import Change, ChangedObject, Reference, Sort, Upsert
 from kwhatif.state.nodes import moves
 from kwhatif.state.state import State
-from kwhatif.workloads.inferred.custom import has_any, is_custom_controlled, stand_in_for_missing
+from kwhatif.workloads.adopted import has_any, is_custom_controlled, stand_in_for_missing
 
 
 class _Noted(Cluster):
@@ -30,7 +30,7 @@ class _Noted(Cluster):
     def of(cls, cluster: Cluster) -> _Noted:
         noted = cls.__new__(cls)
         cluster._fork_into(noted)
-        noted._derived = {}  # to keep that up with each pod that is adopted would take longer
+        noted._derived = {}  # keeping the indexes up with each adopted pod would take longer
         noted.written = {}
         return noted
 
@@ -58,7 +58,7 @@ class CustomResources:
         self._found.get(asked, {}).pop(key, None)
 
     def concerns(self, changes: Iterable[ChangedObject], cluster: Cluster) -> bool:
-        """Whether a change may be of what is made of custom resources: of their pods, or of a template of theirs."""
+        """Whether a change may concern custom resources: their pods, or their templates."""
         if not self._has_any(cluster):
             return False
         objects = [each for change in changes for each in change if each is not None]

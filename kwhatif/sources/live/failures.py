@@ -8,7 +8,7 @@ import msgspec
 import urllib3.exceptions as http
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 
 #: Characters that are quoted of an answer which is not the API server's: of a login page, say.
 _MAX_WORDS = 300

@@ -8,7 +8,7 @@ from queue import Empty, Full, Queue
 from threading import Event
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import ASKED, Asked
+from kwhatif.sources.decoding.kinds import ASKED, Asked
 from kwhatif.sources.live.lists import ListEnded, ListEvent
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.read import server_version
@@ -25,7 +25,7 @@ _LOOK = 0.1
 
 
 class Follower:
-    """Says what happens in a cluster, and how well that is known."""
+    """Follows a cluster: what happens in it, and how current that knowledge is."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Follower:
         self._reflectors = [
             Reflector(self._link, asked, options, patience, self._put, is_known=is_known) for asked in wanted
         ]
-        #: Lists that have not been read yet, or of which it is not known at present what happens to them -> why.
+        #: Lists that have not been read yet, or whose watch is behind -> why.
         self._behind: dict[Asked, str] = dict.fromkeys(wanted, "it is being read")
         #: Those, and since when.
         self._since: dict[Asked, float] = {} if before is None else dict.fromkeys(wanted, time.monotonic())
@@ -131,11 +131,11 @@ class Follower:
 
     @property
     def behind(self) -> Mapping[str, str]:
-        """Resources of which it is not known at present what happens to them -> why: the state would be torn."""
+        """Resources whose watch is behind -> why: the state would be inconsistent."""
         return {asked.plural: reason for asked, reason in self._behind.items()}
 
     def age(self) -> float:
-        """Seconds since the quietest watch has said anything, or all was taken in: so old is the state at most."""
+        """The age of the state in seconds, at most: since the quietest watch sent something, or all was taken in."""
         now = time.monotonic()
         quiet = max((reflector.silence(now) for reflector in self._reflectors), default=0.0)
         return max([quiet, now - self._up_to_date, *(now - since for since in self._since.values())])

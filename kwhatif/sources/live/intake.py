@@ -9,16 +9,15 @@ from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.saved import Originals
-from kwhatif.sources.decoding.asked import Asked
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
+from kwhatif.sources.decoding.kinds import Asked
+from kwhatif.sources.decoding.objects import STORED, validate_batch
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.dumps.collected import Progress, ProgressReporter
 from kwhatif.sources.live.failures import unreadable
 from kwhatif.sources.live.lists import Page, entries
-from kwhatif.sources.text.listing import NotPiecesError, one_piece
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation.objects import STORED, validate_batch
+from kwhatif.sources.text.documents import NotPiecesError, one_piece
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 
 class Intake:

@@ -10,11 +10,9 @@ from urllib.parse import urlencode
 import msgspec
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import Asked
-from kwhatif.sources.decoding.autoscalers import may_run_autoscaler
-from kwhatif.sources.decoding.examine import FAILURES
-from kwhatif.sources.decoding.kinds import ESSENTIAL
-from kwhatif.sources.decoding.templates import keep_templates, may_be_applied
+from kwhatif.sources.decoding.kinds import ESSENTIAL, Asked
+from kwhatif.sources.decoding.lenient import FAILURES
+from kwhatif.sources.decoding.templates import keep_templates, may_be_applied, may_run_autoscaler
 from kwhatif.sources.dumps.left_out import CUT, FAILED, FORBIDDEN
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, RefusedRequest

@@ -8,7 +8,7 @@ from typing import Self, TypedDict, Unpack
 
 import msgspec
 
-from kwhatif.sources.timeout import parse_timeout
+from kwhatif.sources.network import parse_timeout
 
 
 class LiveArguments(TypedDict, total=False):

@@ -17,11 +17,11 @@ from kwhatif.kube.model.caveat.reading import TwoMoments
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.saved import Originals
-from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.kinds import Asked
+from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.collected import Collected, Progress
 from kwhatif.sources.dumps.left_out import CUT
-from kwhatif.sources.dumps.progress import Progress
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -29,7 +29,6 @@ from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListRestarted, Page, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
-from kwhatif.sources.validation.stand_ins import stand_in
 
 #: Pages that wait to be taken in: enough to keep that busy, too few to fill the memory.
 _WAITING = 16

@@ -10,7 +10,7 @@ from threading import Event, Lock, Semaphore, Thread
 from typing import NamedTuple
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.decoding.asked import Asked
+from kwhatif.sources.decoding.kinds import Asked
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
@@ -26,7 +26,7 @@ _VERY_SHORT = 1.0
 
 
 class WatchOpened(NamedTuple):
-    """From now on it is heard what happens to this list."""
+    """The watch of this list is open."""
 
     asked: Asked
     #: Of the server, as of a new connection; "" of the first one, and where it may not be known.
@@ -34,7 +34,7 @@ class WatchOpened(NamedTuple):
 
 
 class WatchLost(NamedTuple):
-    """It is not known at present what happens to this list; "" as reason: it is read again."""
+    """The watch of this list was lost; "" as reason: the list is read again."""
 
     asked: Asked
     reason: str = ""
@@ -48,7 +48,7 @@ class Patience(NamedTuple):
 
     first_pause: float = 0.8
     longest_pause: float = 30.0
-    #: Who has had no trouble for so long begins with the first pause again.
+    #: After this long without trouble, pauses begin with the first one again.
     reset: float = 120.0
     #: A watch that says nothing for so long is dead: bookmarks come every minute.
     silence: float = 90.0

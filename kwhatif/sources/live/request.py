@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 import urllib3
 import urllib3.exceptions
 
-from kwhatif.sources.deadline import within
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.live.connection import Connection
 from kwhatif.sources.live.failures import TORN, explain, refusal, unreadable
+from kwhatif.sources.network import within
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 MAX_TRIES = 6
 _FIRST_PAUSE = 0.25
 _MAX_PAUSE = 4.0
-#: A server that asks for more patience than this is not waited for.
+#: A server that asks to wait longer than this is not waited for.
 MAX_RETRY_AFTER = 60.0
 _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 #: Status codes that the reader of a list handles.

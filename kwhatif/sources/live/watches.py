@@ -17,13 +17,13 @@ import urllib3
 import urllib3.exceptions
 
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.deadline import within
-from kwhatif.sources.decoding.asked import Asked
-from kwhatif.sources.decoding.examine import FAILURES
+from kwhatif.sources.decoding.kinds import Asked
+from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.live.connection import Connection
 from kwhatif.sources.live.failures import explain, refusal, unreadable
 from kwhatif.sources.live.lists import selection
 from kwhatif.sources.live.request import MAX_ANSWER, MAX_RETRY_AFTER, Cancelled, retry_after
+from kwhatif.sources.network import within
 
 #: Seconds after which a watch is ended by the server, and up to twice that (`minWatchTimeout` in `reflector.go`).
 _TIMEOUT = 300

@@ -17,14 +17,14 @@ from kwhatif.questions.session.stand_ins import own_name
 from kwhatif.report.decision import ANNOTATION
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
+from kwhatif.sources.decoding.stand_ins import settled
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.manifests.autoscalers import refused_zeros, scaled_workloads
-from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind
+from kwhatif.sources.manifests.given import find_named, parse_reference, unknown_kind
+from kwhatif.sources.manifests.outline import refused_zeros, scaled_workloads
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
-from kwhatif.sources.text.origin import Manifest
-from kwhatif.sources.validation.stand_ins import settled
+from kwhatif.sources.text.problems import Manifest
 
 
 class AskedObjects(NamedTuple):

@@ -19,22 +19,19 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import Resource
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.scheduler.release import NEWEST
-from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
-from kwhatif.sources.decoding.examine import data_of
-from kwhatif.sources.decoding.lenient import reader
-from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types
+from kwhatif.sources.decoding.lenient import data_of, reader
+from kwhatif.sources.decoding.objects import CANDIDATES
+from kwhatif.sources.decoding.stand_ins import settled
+from kwhatif.sources.decoding.strict import ApiFields, api_fields, unknown_fields_and_wrong_types
 from kwhatif.sources.manifests.applied import all_applied
 from kwhatif.sources.manifests.given import NotAPath, named_input
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
-from kwhatif.sources.text.origin import FieldPath, to_text
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.problems import FieldPath, Problems, to_text
 from kwhatif.sources.usage import read_usage
-from kwhatif.sources.validation.objects import CANDIDATES
-from kwhatif.sources.validation.stand_ins import settled
 
 
 def field_assignment(resource: Resource, path: str, value: Any, minor: int = BASE) -> Assignment:

@@ -23,29 +23,27 @@ from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.saved import Originals
-from kwhatif.sources.decoding.api_fields import api_fields, is_stable
 from kwhatif.sources.decoding.bystanders import read_bystander
-from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
-from kwhatif.sources.decoding.examine import FAILURES, report_failure
+from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder, Registry
 from kwhatif.sources.decoding.kinds import BY_KIND, KINDS, group_of
-from kwhatif.sources.decoding.registry import Registry
+from kwhatif.sources.decoding.lenient import FAILURES, report_failure
+from kwhatif.sources.decoding.objects import CANDIDATES, validate_batch
+from kwhatif.sources.decoding.stand_ins import decoded, stand_ins
 from kwhatif.sources.decoding.strict import (
     Finding,
     Validation,
+    api_fields,
+    is_stable,
     repeated,
     unknown_fields_and_wrong_types,
 )
 from kwhatif.sources.decoding.templates import as_given, forget_templates, keep_profiles
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.manifests.autoscalers import is_autoscaler, read_autoscaler
-from kwhatif.sources.manifests.outline import Outline, outlines, repeats_by_object
+from kwhatif.sources.manifests.outline import Outline, is_autoscaler, outlines, read_autoscaler, repeats_by_object
 from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
-from kwhatif.sources.text.origin import FieldPath, Manifest
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation.objects import CANDIDATES, validate_batch
-from kwhatif.sources.validation.stand_ins import decoded, stand_ins
+from kwhatif.sources.text.problems import FieldPath, Manifest, Problems
 from kwhatif.workloads.custom_kinds import WorkloadKind
 
 #: Of kinds of its own kwhatif says itself what is wrong.

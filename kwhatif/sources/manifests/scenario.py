@@ -14,7 +14,7 @@ from kwhatif.kube.gates import BASE
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.decoding.examine import data_of
+from kwhatif.sources.decoding.lenient import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs

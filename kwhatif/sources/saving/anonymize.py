@@ -22,7 +22,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import WORKLOADS, StatefulSet
 from kwhatif.scheduler.plugins.image_locality import normalized_image_name
 from kwhatif.sources.saving import words
-from kwhatif.sources.saving.walk import Place, Rename, Walker
+from kwhatif.sources.saving.redact import Place, Rename, Walker
 from kwhatif.workloads.stateful_set import CLAIM_NAME
 
 #: What may follow in a new name to make it larger: a letter stands at the end, so that no new name is a number.

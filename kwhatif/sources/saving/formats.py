@@ -1,11 +1,17 @@
-"""Objects as text: JSON, an object per line within one `v1` List, or YAML, a document per object; then compressed."""
+"""Objects as text: JSON, an object per line within one `v1` List, or YAML, a document per object; then compressed.
+
+A file is there whole or not at all.
+"""
 
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import msgspec
@@ -13,7 +19,7 @@ import msgspec
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 #: What JSON writes as it is, and YAML takes for a break of the line, or refuses.
 _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-#: Words that are not strings to some YAML parser or other.
+#: Words that some YAML parser does not take for strings.
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 
 Encode = Callable[[Iterable[Any]], Iterator[bytes]]
@@ -29,7 +35,7 @@ class Format(NamedTuple):
 
 
 def format_of(path: str) -> Format:
-    """The format that the file's name asks for.
+    """The format that the file's name says.
 
     Raises:
         ValueError: it asks for none that there is.
@@ -107,3 +113,47 @@ def _zstd(file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
 
 _ENCODINGS: dict[str, Encode] = {".json": _json, ".yaml": _yaml, ".yml": _yaml}
 _COMPRESSIONS: dict[str, Compress] = {".gz": _gzip, ".zst": _zstd}
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which takes the place of `path` when all is written; on any failure `path` stays as it was.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        raise OSError(0, "is not a regular file")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(_mode(target))
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name survive a crash, where folders can be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

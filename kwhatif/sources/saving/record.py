@@ -91,7 +91,7 @@ class Recorder:
         return _seconds(at) - _seconds(part.begins) >= _LONGEST
 
     def _begin(self, collected: Collected, at: str, *, continues: bool) -> int:
-        """A part of its own; those that are too old go."""
+        """Begin a new part, and delete those that are too old."""
         self._folder.mkdir(parents=True, exist_ok=True)
         part, moment = Part.new_in(self._folder, at), Moment(at)
         saved = save(collected, str(part.snapshot), taken_at=moment, images=self._images)
@@ -126,7 +126,7 @@ class Recorder:
         return msgspec.Raw(msgspec.json.encode(redact(obj, images=self._images)))
 
     def _write(self, part: Part, line: Head | Line) -> None:
-        """All of it or, if the machine fails meanwhile, something without an end of a line."""
+        """Write all of it; if the machine fails meanwhile, the line has no end."""
         with part.changes.open("ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
             file.flush()

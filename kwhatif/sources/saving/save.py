@@ -25,14 +25,12 @@ from kwhatif.sources.decoding.kinds import RESOURCES, group_of
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import asked_about
 from kwhatif.sources.saving.anonymize import Anonymizer, Kept
-from kwhatif.sources.saving.atomic import replacing
-from kwhatif.sources.saving.formats import format_of
-from kwhatif.sources.saving.redact import holds_images, marked, redact
-from kwhatif.sources.saving.walk import Walker
+from kwhatif.sources.saving.formats import format_of, replacing
+from kwhatif.sources.saving.redact import Walker, holds_images, marked, redact
 from kwhatif.sources.saving.words import is_api_group, release_of
 
 _DOMAIN = "kwhatif.dev"
-#: Looks for a variable that there is not: it does not compile.
+#: Names a variable that does not exist: it does not compile.
 _BROKEN = "unknown"
 #: What CEL says of an attribute that a device does not have; whatever else fails, fails here by not being a Boolean.
 _NO_KEY = "no such key"
@@ -291,5 +289,5 @@ def by_kind(cluster: Cluster) -> Iterator[tuple[type, str, Mapping[str, Any]]]:
     others = sorted(cluster.counts().keys() - versions.keys() - {SavedSnapshot}, key=lambda kind: kind.__name__)
     for kind in (*versions, *others):
         if kind.__name__ in cluster.unread:
-            continue  # what there is of it is in every cluster; saved, it would look as if that were all
+            continue  # every cluster has these; a snapshot with only these would look complete
         yield kind, versions.get(kind, ""), cluster.all(kind)

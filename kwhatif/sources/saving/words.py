@@ -27,7 +27,7 @@ AMOUNT: Final = "amount"
 GENERATED: Final = "in place of a selector"
 VERSION: Final = "release"
 
-#: Those of which the texts sort among names.
+#: Sections whose texts sort among names.
 NAMES: Final = frozenset({KUBERNETES, PUBLIC, NUMBER})
 
 
@@ -98,7 +98,7 @@ _OF_FIELD: Mapping[str, frozenset[str]] = {
     "resource": _PLURALS,
     "resources": _PLURALS,
     "config_source": frozenset({"file", "api", "http"}),
-    "pool": frozenset({"rbd"}),  # Ceph's default: who names it means who names none
+    "pool": frozenset({"rbd"}),  # Ceph's default: the same as naming none
 }
 #: Fields that hold keys.
 _KEY_FIELDS = frozenset(

@@ -30,8 +30,8 @@ from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Point, Profile
 from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPolicy
 from kwhatif.scheduler.release import Release
-from kwhatif.sources.address import redacted
 from kwhatif.sources.decoding.config_file import ConfigFile, read_config
+from kwhatif.sources.network import redacted
 
 GROUP = "kwhatif.scheduler.plugins"
 
@@ -261,9 +261,9 @@ def _with_extenders(
 
 def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -> Iterator[Extender]:
     # An HTTP client takes a while to import, and most do without.
-    from kwhatif.sources.extenders.http import HTTPExtender
-    from kwhatif.sources.extenders.objects import WholeObjects
-    from kwhatif.sources.extenders.transport import TLSProblem
+    from kwhatif.sources.scheduler.extender_client import HTTPExtender
+    from kwhatif.sources.scheduler.extender_objects import WholeObjects
+    from kwhatif.sources.scheduler.extender_transport import TLSProblem
 
     objects = WholeObjects(originals)
     for index, config in enumerate(configs):

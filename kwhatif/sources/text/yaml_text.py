@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kwhatif.sources.text.origin import FieldPath
+from kwhatif.sources.text.problems import FieldPath
 from kwhatif.sources.text.yaml_scalars import as_json, plain, tagged
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -12,7 +12,7 @@ import pytest
 import kwhatif
 from kwhatif.autoscaler.karpenter.settings import Settings, read_settings
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerSettingsAssumed, AutoscalerSettingsRead, FlagsNotModelled
-from kwhatif.sources.decoding.autoscalers import kept_settings
+from kwhatif.sources.decoding.templates import kept_settings
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import Moment, saved_objects
 from tests.karpenter.objects import TYPES, Json, asked, node, pod, pool, type_

@@ -31,7 +31,7 @@ from kwhatif.kube.model.storage import (
     Volume,
 )
 from tests.builders import node
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 CONTROLLERS = (*garbage.CONTROLLERS, *claims.FOR_CLAIMS)
 SCRATCH = Volume(name="scratch", ephemeral=EphemeralVolumeSource(volume_claim_template=ClaimTemplate()))
@@ -47,12 +47,12 @@ def pod(uid: str = "p", node: str = "", **spec: Any) -> Pod:
     )
 
 
-def all_of(found: World, kind: type) -> list[str]:
+def all_of(found: FakeCluster, kind: type) -> list[str]:
     return list(found.state.cluster.all(kind))
 
 
 def test_ephemeral_volumes() -> None:
-    found = World(CONTROLLERS, node("n1").build())
+    found = FakeCluster(CONTROLLERS, node("n1").build())
     found.put(pod(volumes=(SCRATCH,)))
     (claim,) = found.settle().state.cluster.all(PersistentVolumeClaim).values()
     assert claim.metadata.name == "web-scratch"
@@ -66,7 +66,7 @@ def test_ephemeral_volumes() -> None:
 
 def test_what_is_refused_is_tried_again() -> None:
     full = [True]
-    found = World(CONTROLLERS, TEMPLATE, deny=lambda obj: full[0])
+    found = FakeCluster(CONTROLLERS, TEMPLATE, deny=lambda obj: full[0])
     found.put(pod(volumes=(SCRATCH,), resource_claims=(GPU,)))
     found.settle()
     full[0] = False
@@ -77,7 +77,7 @@ def test_what_is_refused_is_tried_again() -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_resource_claims_of_templates(*, late: bool) -> None:
-    found = World(CONTROLLERS, *([] if late else [TEMPLATE]))
+    found = FakeCluster(CONTROLLERS, *([] if late else [TEMPLATE]))
     found.put(pod(resource_claims=(GPU,)))
     found.settle()
     if late:
@@ -106,7 +106,7 @@ def named(name: str) -> Pod:
 
 
 def test_devices_are_released_when_the_last_pod_has_ended() -> None:
-    found = World(CONTROLLERS, node("n1").build(), shared("a", "b"), named("a"), named("b"))
+    found = FakeCluster(CONTROLLERS, node("n1").build(), shared("a", "b"), named("a"), named("b"))
     found.evict("shop/a")
     assert found.settle().state.cluster.all(ResourceClaim)["shop/gpu"] == shared("a", "b")
     found.ends("shop/a")
@@ -118,7 +118,7 @@ def test_devices_are_released_when_the_last_pod_has_ended() -> None:
 def test_a_claim_that_was_made_for_a_pod_goes_when_it_has_ended() -> None:
     owner = OwnerReference(kind="Pod", name="a", uid="a", controller=True)
     made = replace(shared("a"), metadata=replace(shared().metadata, owner_references=(owner,)))
-    found = World(CONTROLLERS, node("n1").build(), made, named("a"))
+    found = FakeCluster(CONTROLLERS, node("n1").build(), made, named("a"))
     found.ends("shop/a", "Succeeded")
     assert not all_of(found.settle(), ResourceClaim)
 
@@ -152,7 +152,7 @@ VOLUME = PersistentVolume(
 
 
 def test_a_claim_is_bound_at_once() -> None:
-    found = World(CONTROLLERS, storage_class(), VOLUME)
+    found = FakeCluster(CONTROLLERS, storage_class(), VOLUME)
     found.put(claim())
     bound = found.settle().state.cluster.all(PersistentVolumeClaim)["shop/data"]
     assert (bound.spec.volume_name, bound.status.phase) == ("disk", "Bound")
@@ -164,7 +164,7 @@ def test_a_claim_is_bound_at_once() -> None:
 
 
 def test_a_claim_that_waits_for_a_pod_or_was_looked_at_before() -> None:
-    found = World(CONTROLLERS, storage_class(volume_binding_mode="WaitForFirstConsumer"), VOLUME)
+    found = FakeCluster(CONTROLLERS, storage_class(volume_binding_mode="WaitForFirstConsumer"), VOLUME)
     found.put(claim())
     found.put(claim("old", None))
     assert not found.settle().writes
@@ -172,7 +172,7 @@ def test_a_claim_that_waits_for_a_pod_or_was_looked_at_before() -> None:
 
 def test_a_claim_that_was_looked_at_in_vain_gets_a_volume_that_comes() -> None:
     manual = replace(storage_class(), provisioner="kubernetes.io/no-provisioner")
-    found = World(CONTROLLERS, manual, claim(created="2026-02-01T00:00:00Z"))
+    found = FakeCluster(CONTROLLERS, manual, claim(created="2026-02-01T00:00:00Z"))
     meta = replace(VOLUME.metadata, creation_timestamp=found.stamp(5))
     found.wait(5).put(replace(VOLUME, metadata=meta, status=PersistentVolumeStatus()))
     assert found.settle().state.cluster.all(PersistentVolumeClaim)["shop/data"].spec.volume_name == "disk"

@@ -29,7 +29,7 @@ from kwhatif.kube.model.workload import (
     UpdateStrategy,
 )
 from tests.builders import node
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 LABELS = {"app": "web"}
 SELECTOR = LabelSelector(match_labels=LABELS)
@@ -60,12 +60,12 @@ def bare(name: str = "web-0", labels: dict[str, str] = LABELS, phase: str = "Run
     )
 
 
-def world(*objects: Any) -> World:
-    found = World(reacting_controllers(), node("n1").build())
+def world(*objects: Any) -> FakeCluster:
+    found = FakeCluster(reacting_controllers(), node("n1").build())
     return found.put(*objects).settle()
 
 
-def owners(found: World) -> dict[str, str]:
+def owners(found: FakeCluster) -> dict[str, str]:
     """By pod, the kind and name of its controller."""
     references = {pod.metadata.name: controller_of(pod.metadata) for pod in found.pods().values()}
     return {name: f"{each.kind} {each.name}" if each else "" for name, each in references.items()}

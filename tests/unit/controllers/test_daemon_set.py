@@ -13,16 +13,16 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
-from kwhatif.workloads.controllers.daemon_set import (
+from kwhatif.workloads.daemon_set import (
     DaemonPodsOnNode,
     DesiredNodeCounts,
     NodeMoves,
     bounds_of,
+    node_of,
     rolling_update,
 )
-from kwhatif.workloads.daemon_set import node_of
 from tests.builders import node
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 CONTROLLERS = daemon_set.CONTROLLERS
 NAMES = ("n1", "n2", "n3")
@@ -61,22 +61,22 @@ def tainted(obj: Node, effect: str | None) -> Node:
     return replace(obj, spec=replace(obj.spec, taints=taints))
 
 
-def world(first: DaemonSet, *others: Any, **kwargs: Any) -> World:
+def world(first: DaemonSet, *others: Any, **kwargs: Any) -> FakeCluster:
     """One in which its pods run, each on its node."""
-    found = World(CONTROLLERS, *(others or nodes()), **kwargs)
+    found = FakeCluster(CONTROLLERS, *(others or nodes()), **kwargs)
     found.put(first)
     found.settle()
     run(found)
     return found.settle()
 
 
-def run(found: World, *, ready: bool = True) -> None:
+def run(found: FakeCluster, *, ready: bool = True) -> None:
     for key, pod in found.pods().items():
         if pod.status.phase == "Pending" and not pod.metadata.deletion_timestamp:
             found.runs(key, node=node_of(pod), ready=ready)
 
 
-def on(found: World) -> dict[str, str]:
+def on(found: FakeCluster) -> dict[str, str]:
     """Node -> images of its pods, with a mark where they are terminating."""
     seen: dict[str, list[str]] = {}
     for pod in found.pods().values():
@@ -85,7 +85,7 @@ def on(found: World) -> dict[str, str]:
     return {name: "".join(sorted(images)) for name, images in sorted(seen.items())}
 
 
-def end_terminating(found: World) -> None:
+def end_terminating(found: FakeCluster) -> None:
     for key, pod in found.pods().items():
         if pod.metadata.deletion_timestamp:
             found.ends(key)
@@ -206,7 +206,7 @@ def test_of_two_pods_on_a_node_the_older_stays() -> None:
 
 
 def test_pending_pods_of_nodes_that_are_gone_go() -> None:
-    found = World(CONTROLLERS, *nodes())
+    found = FakeCluster(CONTROLLERS, *nodes())
     found.put(agent())
     found.settle()
     found.runs(*(key for key, pod in found.pods().items() if node_of(pod) == "n2"), node="n2")
@@ -268,7 +268,7 @@ def test_a_rollout_waits_for_min_ready_seconds() -> None:
 
 def test_what_is_refused_is_tried_again() -> None:
     full = [True]
-    found = World(CONTROLLERS, *nodes(), deny=lambda _: full[0])
+    found = FakeCluster(CONTROLLERS, *nodes(), deny=lambda _: full[0])
     found.put(agent())
     assert not found.settle().pods()
     full[0] = False
@@ -276,7 +276,7 @@ def test_what_is_refused_is_tried_again() -> None:
 
 
 def test_left_alone() -> None:
-    found = World(CONTROLLERS, *nodes())
+    found = FakeCluster(CONTROLLERS, *nodes())
     everything = agent()
     found.put(replace(everything, spec=replace(everything.spec, selector=LabelSelector())))
     deleted = replace(everything.metadata, name="b", deletion_timestamp="2026-03-01T00:00:00Z")

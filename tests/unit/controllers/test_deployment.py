@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.workload import Deployment, DeploymentSpec, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.removal import is_active
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 CONTROLLERS = (*deployment.CONTROLLERS, *replica_set.CONTROLLERS)
 RECREATE = UpdateStrategy(type="Recreate")
@@ -51,16 +51,16 @@ def rolling(surge: int | str | None = None, unavailable: int | str | None = None
     )
 
 
-def world(first: Deployment, **kwargs: Any) -> World:
+def world(first: Deployment, **kwargs: Any) -> FakeCluster:
     """One in which it is rolled out, for a minute."""
-    found = World(CONTROLLERS, **kwargs)
+    found = FakeCluster(CONTROLLERS, **kwargs)
     found.put(first)
     found.settle().all_run()
     found.settle().wait(60)
     return found
 
 
-def sizes(found: World) -> dict[str, int]:
+def sizes(found: FakeCluster) -> dict[str, int]:
     """Image -> replicas, of ReplicaSets that have some."""
     sets = found.state.cluster.all(ReplicaSet).values()
     return {image(each): each.spec.replicas for each in sets if each.spec.replicas}
@@ -71,12 +71,12 @@ def image(replica_set: ReplicaSet) -> str:
     return replica_set.spec.template.spec.containers[0].image
 
 
-def running(found: World) -> dict[str, int]:
+def running(found: FakeCluster) -> dict[str, int]:
     images = [pod.spec.containers[0].image for pod in found.pods().values() if is_active(pod)]
     return {image: images.count(image) for image in images}
 
 
-def end_terminating(found: World) -> None:
+def end_terminating(found: FakeCluster) -> None:
     """Whatever is being deleted is gone."""
     for key, pod in found.pods().items():
         if pod.metadata.deletion_timestamp is not None:
@@ -84,7 +84,7 @@ def end_terminating(found: World) -> None:
             found.gone(key)
 
 
-def play(found: World) -> list[dict[str, int]]:
+def play(found: FakeCluster) -> list[dict[str, int]]:
     """All pods that are made get ready, until nothing changes; the sizes of the ReplicaSets on the way."""
     seen = [sizes(found)]
     for _ in range(100):
@@ -264,7 +264,7 @@ def test_nothing_changes_where_nothing_has_to() -> None:
 
 
 def test_one_that_selects_all_has_no_template_or_is_being_deleted_is_left_alone() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     everything = web()
     found.put(replace(everything, spec=replace(everything.spec, selector=LabelSelector())))
     found.put(
@@ -280,7 +280,7 @@ def test_one_that_selects_all_has_no_template_or_is_being_deleted_is_left_alone(
 
 def test_a_quota_for_replica_sets() -> None:
     full = [True]
-    found = World(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, ReplicaSet))
+    found = FakeCluster(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, ReplicaSet))
     found.put(web())
     found.settle()
     assert not found.pods()

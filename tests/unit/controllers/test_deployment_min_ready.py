@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.workload import ReplicaSet
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 from tests.unit.controllers.test_deployment import rolling, web, world
 
 
-def ready_seconds(at: World) -> list[int]:
+def ready_seconds(at: FakeCluster) -> list[int]:
     return [each.spec.min_ready_seconds for each in at.state.cluster.all(ReplicaSet).values()]
 
 
-def changed(seconds: int, before: int = 0) -> World:
+def changed(seconds: int, before: int = 0) -> FakeCluster:
     """A Deployment that has long been rolled out, and now says something else."""
     at = world(web(min_ready_seconds=before))
     at.put(web(min_ready_seconds=seconds))
@@ -30,7 +30,7 @@ def test_it_reaches_the_replica_set_that_is_there(before: int, after: int) -> No
 SURGE = rolling(surge=1, unavailable=0)
 
 
-def started(min_ready_seconds: int) -> World:
+def started(min_ready_seconds: int) -> FakeCluster:
     """A rollout of two pods, of which the first new one is ready since now."""
     at = world(web(2, strategy=SURGE))
     at.put(web(2, "web:2", strategy=SURGE, min_ready_seconds=min_ready_seconds))
@@ -57,7 +57,7 @@ def test_less_time_makes_pods_available_at_once() -> None:
     assert sizes(at) == {"web:1": 1, "web:2": 2}
 
 
-def sizes(at: World) -> dict[str, int]:
+def sizes(at: FakeCluster) -> dict[str, int]:
     """How many pods each ReplicaSet is to have, by its image."""
     return {
         each.spec.template.spec.containers[0].image: each.spec.replicas or 0

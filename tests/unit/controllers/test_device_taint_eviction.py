@@ -22,7 +22,7 @@ from kwhatif.kube.model.resource import (
 from kwhatif.scheduler.release import find_release
 from tests.builders import PodBuilder, node
 from tests.devices import GPU, allocated, asking, claim, device, request, result, slice_, taint_rule
-from tests.fake_world import START, World
+from tests.fake_cluster import START, FakeCluster
 
 KEY = "default/pod"
 EARLIER, LATER = "2026-02-28T23:59:50Z", "2026-03-01T00:00:20Z"
@@ -44,8 +44,8 @@ def using(*claims: str) -> PodBuilder:
     return asking(*(claims or ("mine",))).meta(uid="uid").on("n1").status(phase="Running")
 
 
-def world(*objects: Any, minor: int = 37, gates: dict[str, bool] | None = None) -> World:
-    made = World([DeviceTaintEviction()], node("n1"), slice_("n1", device("gpu-0"), device("gpu-1")), *objects)
+def world(*objects: Any, minor: int = 37, gates: dict[str, bool] | None = None) -> FakeCluster:
+    made = FakeCluster([DeviceTaintEviction()], node("n1"), slice_("n1", device("gpu-0"), device("gpu-1")), *objects)
     find_release(minor).with_gates(gates or {}).follow(made.state.cluster)
     return made
 
@@ -55,7 +55,7 @@ def evicting(since: str | None = START, selector: dict[str, str] | None = None, 
     return taint_rule("r", chosen, **{"effect": "NoExecute", "since": since, **fields})
 
 
-def gone(at: World) -> list[float]:
+def gone(at: FakeCluster) -> list[float]:
     assert all((how, key) == ("DeviceTaintEviction", KEY) for _, how, key in at.deleted)
     return [seconds for seconds, _, _ in at.deleted]
 

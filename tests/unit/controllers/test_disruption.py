@@ -13,7 +13,7 @@ from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from tests.builders import PodBuilder, node, pod, selector
-from tests.fake_world import START, World
+from tests.fake_cluster import START, FakeCluster
 
 WEB = selector(app="web")
 
@@ -33,11 +33,11 @@ def budget(
     )
 
 
-def world(*objects: Any) -> World:
-    return World([Disruption()], node("n1"), *objects)
+def world(*objects: Any) -> FakeCluster:
+    return FakeCluster([Disruption()], node("n1"), *objects)
 
 
-def status(at: World, name: str = "web") -> PodDisruptionBudgetStatus:
+def status(at: FakeCluster, name: str = "web") -> PodDisruptionBudgetStatus:
     found = at.state.cluster.all(PodDisruptionBudget)[f"shop/{name}"].status
     assert found is not None
     return found

@@ -17,7 +17,7 @@ from kwhatif.kube.model.pod import Pod, PodAnnotations, PodMeta
 from kwhatif.kube.model.storage import SomeVolume
 from kwhatif.kube.model.workload import DaemonSet
 from tests.builders import PodBuilder, node, pod
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 from tests.unit.controllers.test_disruption import budget, web
 
 ALL = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
@@ -39,7 +39,7 @@ class Draining:
     """A drain in a little world: kubelets stop pods after their grace period."""
 
     def __init__(self, *objects: Any, nodes: tuple[str, ...] = ("n1",), options: DrainOptions = ALL) -> None:
-        self.api_server = World([Disruption()], node("n1"), node("n2"), *objects)
+        self.api_server = FakeCluster([Disruption()], node("n1"), node("n2"), *objects)
         self.drain = KubectlDrain(nodes, options)
 
     def run(self, end: float = 1000.0, stop: float = 30.0) -> Draining:

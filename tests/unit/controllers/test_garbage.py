@@ -23,7 +23,7 @@ from kwhatif.kube.model.workload import (
     StatefulSet,
 )
 from tests.builders import node
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 
 def reference(kind: str, uid: str = "u", *, controller: bool = True) -> OwnerReference:
@@ -46,9 +46,9 @@ def claim(*owners: OwnerReference) -> PersistentVolumeClaim:
     return PersistentVolumeClaim(metadata=AnnotatedMeta(name="data", namespace="shop", owner_references=owners))
 
 
-def without(owner: Any, *objects: Any) -> World:
+def without(owner: Any, *objects: Any) -> FakeCluster:
     """A world that the owner has gone from."""
-    found = World(garbage.CONTROLLERS, node("n1").build(), owner, *objects)
+    found = FakeCluster(garbage.CONTROLLERS, node("n1").build(), owner, *objects)
     found.remove(type(owner), "shop/web")
     return found.settle()
 
@@ -77,7 +77,7 @@ def test_what_belongs_to_others_stays(owners: tuple[OwnerReference, ...]) -> Non
 
 
 def test_owners_that_were_never_there_are_not_gone() -> None:
-    found = World(garbage.CONTROLLERS, node("n1").build())
+    found = FakeCluster(garbage.CONTROLLERS, node("n1").build())
     found.put(pod(reference("ReplicaSet")))
     assert not found.settle().writes
 
@@ -85,7 +85,7 @@ def test_owners_that_were_never_there_are_not_gone() -> None:
 def test_a_deployment_with_all_it_has() -> None:
     from tests.unit.controllers.test_deployment import web
 
-    found = World(reacting_controllers())
+    found = FakeCluster(reacting_controllers())
     found.put(web())
     found.settle().all_run()
     found.settle().remove(Deployment, "shop/web")

@@ -34,7 +34,7 @@ from kwhatif.kube.model.workload import (
     SuccessRule,
 )
 from kwhatif.workloads.removal import is_active
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 CONTROLLERS = job.CONTROLLERS
 DISRUPTED = PodCondition(type="DisruptionTarget", status="True")
@@ -55,26 +55,26 @@ def indexed(parallelism: int, completions: int, **spec: Any) -> Job:
     return etl(parallelism, completions, completion_mode="Indexed", **spec)
 
 
-def world(first: Job, **kwargs: Any) -> World:
-    found = World(CONTROLLERS, **kwargs)
+def world(first: Job, **kwargs: Any) -> FakeCluster:
+    found = FakeCluster(CONTROLLERS, **kwargs)
     found.put(first)
     found.settle().all_run()
     return found.settle()
 
 
-def active(found: World) -> list[str]:
+def active(found: FakeCluster) -> list[str]:
     return [key for key, pod in found.pods().items() if is_active(pod)]
 
 
-def status(found: World) -> JobStatus:
+def status(found: FakeCluster) -> JobStatus:
     return found.state.cluster.all(Job)["batch/etl"].status
 
 
-def conditions(found: World) -> list[str]:
+def conditions(found: FakeCluster) -> list[str]:
     return [each.type for each in status(found).conditions if each.status == "True"]
 
 
-def finish(found: World, key: str, phase: str = "Succeeded") -> None:
+def finish(found: FakeCluster, key: str, phase: str = "Succeeded") -> None:
     """The pod ends, and its Job sees it."""
     found.ends(key, phase)
     found.settle().wait(1)
@@ -148,7 +148,7 @@ def test_two_at_once_wait_for_twenty_seconds() -> None:
 
 
 def test_a_pod_that_never_ran_is_gone_at_once_and_has_failed() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(etl())
     found.settle()
     found.evict(*active(found))
@@ -347,7 +347,7 @@ def test_fewer_at_once() -> None:
     assert status(found.wait(10)).failed == 0
 
 
-def numbers(found: World) -> list[str]:
+def numbers(found: FakeCluster) -> list[str]:
     return sorted(found.pod(key).metadata.labels["batch.kubernetes.io/job-completion-index"] for key in active(found))
 
 
@@ -441,7 +441,7 @@ def test_two_pods_of_a_number() -> None:
 
 
 def test_left_alone() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(etl(managed_by="kueue.x-k8s.io/multikueue"))
     assert not found.settle().writes
     found = world(etl())
@@ -453,7 +453,7 @@ def test_left_alone() -> None:
 
 def test_what_is_refused_is_tried_again() -> None:
     full = [True]
-    found = World(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, Pod))
+    found = FakeCluster(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, Pod))
     found.put(etl(3, 3))
     assert not found.settle().pods()
     full[0] = False
@@ -463,7 +463,7 @@ def test_what_is_refused_is_tried_again() -> None:
 
 def test_a_pod_counts_though_the_next_one_is_refused() -> None:
     full = [False]
-    found = World(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, Pod))
+    found = FakeCluster(CONTROLLERS, deny=lambda obj: full[0] and isinstance(obj, Pod))
     found.put(etl(1, 3))
     (key,) = active(found.settle())
     full[0] = True
@@ -478,7 +478,7 @@ def test_pods_of_a_dump_that_were_counted_before() -> None:
     ended = replace(old.pod(key), status=PodStatus(phase="Succeeded"))
     ended = replace(ended, metadata=replace(ended.metadata, name="etl-old", uid="old", finalizers=()))
     known = replace(etl(1, 3), status=JobStatus(succeeded=1, start_time="2026-03-01T00:00:00Z"))
-    found = World(CONTROLLERS, known, ended, old.pod(key))
+    found = FakeCluster(CONTROLLERS, known, ended, old.pod(key))
     found.ends(key, "Succeeded")
     found.settle().wait(1)
     assert status(found).succeeded == 2

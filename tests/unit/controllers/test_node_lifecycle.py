@@ -11,7 +11,7 @@ from kwhatif.controllers.taint_eviction import registered
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod, PodCondition, is_ready
 from tests.builders import NodeBuilder, node, pod
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 
@@ -24,20 +24,20 @@ def with_ready(name: str, status: str = "True", **others: str) -> NodeBuilder:
     return node(name).status(conditions=conditions)
 
 
-def world(*objects: Any) -> World:
-    return World([NodeLifecycle()], *objects)
+def world(*objects: Any) -> FakeCluster:
+    return FakeCluster([NodeLifecycle()], *objects)
 
 
-def fail(at: World, *names: str) -> None:
+def fail(at: FakeCluster, *names: str) -> None:
     at.silent.update(dict.fromkeys(names, at.now))
     at.ask("")
 
 
-def taints(at: World, name: str) -> list[str]:
+def taints(at: FakeCluster, name: str) -> list[str]:
     return [f"{taint.key}:{taint.effect}" for taint in at.state.cluster.all(Node)[name].spec.taints]
 
 
-def evicting(at: World) -> list[str]:
+def evicting(at: FakeCluster) -> list[str]:
     return [name for name in at.state.cluster.all(Node) if f"{UNREACHABLE}:NoExecute" in taints(at, name)]
 
 

@@ -12,13 +12,13 @@ from kwhatif.controllers.pods import finished_pods
 from kwhatif.kube.model.node import Node, NodeCondition
 from kwhatif.kube.model.pod import Pod
 from tests.builders import NodeBuilder, node, pod
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 OUT = "node.kubernetes.io/out-of-service"
 
 
-def world(*objects: Any) -> World:
-    return World([PodGC()], *objects)
+def world(*objects: Any) -> FakeCluster:
+    return FakeCluster([PodGC()], *objects)
 
 
 def dead(name: str = "n1") -> NodeBuilder:

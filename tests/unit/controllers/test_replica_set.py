@@ -20,7 +20,7 @@ from kwhatif.kube.model.workload import (
     ReplicationController,
     ReplicationControllerSpec,
 )
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 TEMPLATE = PodTemplateSpec(
     metadata=PodMeta(labels={"app": "web"}), spec=PodSpec(containers=(Container(name="main", image="web:1"),))
@@ -34,9 +34,9 @@ def replica_set(replicas: int, name: str = "web", **meta: Any) -> ReplicaSet:
     )
 
 
-def world(replicas: int, **deny: Any) -> World:
+def world(replicas: int, **deny: Any) -> FakeCluster:
     """One in which that many pods run."""
-    found = World(CONTROLLERS, **deny)
+    found = FakeCluster(CONTROLLERS, **deny)
     found.put(replica_set(replicas))
     found.settle().all_run()
     return found
@@ -55,7 +55,7 @@ def test_missing_pods_are_made() -> None:
 
 
 def test_no_more_than_500_in_one_sync() -> None:
-    found = World(CONTROLLERS, replica_set(1200))
+    found = FakeCluster(CONTROLLERS, replica_set(1200))
     controller = CONTROLLERS[0]
     assert len(controller.sync("shop/web", found).writes) == 500
     found.put(replica_set(1200))
@@ -98,20 +98,20 @@ def test_names_are_never_given_twice() -> None:
 
 
 def test_nothing_is_made_for_one_that_is_being_deleted() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(replica_set(3, deletion_timestamp="2026-03-01T00:00:00Z"))
     assert not found.settle().writes
 
 
 def test_no_number_means_one() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     plain = replica_set(1)
     found.put(replace(plain, spec=replace(plain.spec, replicas=None)))
     assert len(found.settle().pods()) == 1
 
 
 def test_replication_controllers() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(
         ReplicationController(
             metadata=ObjectMeta(name="old", namespace="shop", uid="rc"),
@@ -143,8 +143,8 @@ def test_what_is_refused_is_tried_again() -> None:
 
 
 def test_as_many_as_the_quota_has_room_for() -> None:
-    found: World
-    found = World(CONTROLLERS, deny=lambda pod: len(found.pods()) >= 3)
+    found: FakeCluster
+    found = FakeCluster(CONTROLLERS, deny=lambda pod: len(found.pods()) >= 3)
     found.put(replica_set(5))
     assert len(found.settle().pods()) == 3
     first = next(iter(found.pods()))
@@ -155,7 +155,7 @@ def test_as_many_as_the_quota_has_room_for() -> None:
 
 def test_the_pods_of_all_replica_sets_of_a_deployment_count_as_neighbours() -> None:
     owner = OwnerReference(kind="Deployment", name="web", uid="d", api_version="apps/v1", controller=True)
-    found = World(CONTROLLERS, Deployment(metadata=ObjectMeta(name="web", namespace="shop", uid="d")))
+    found = FakeCluster(CONTROLLERS, Deployment(metadata=ObjectMeta(name="web", namespace="shop", uid="d")))
     found.put(replica_set(2, owner_references=(owner,)))
     found.settle()
     first, second = found.pods()
@@ -181,7 +181,7 @@ def test_events_that_change_nothing_are_not_synced() -> None:
 
 
 def test_writes_are_creates_in_order() -> None:
-    found = World(CONTROLLERS, replica_set(3))
+    found = FakeCluster(CONTROLLERS, replica_set(3))
     writes = CONTROLLERS[0].sync("shop/web", found).writes
     assert all(isinstance(write, Create) for write in writes)
     assert not CONTROLLERS[0].sync("shop/gone", found).writes

@@ -22,7 +22,7 @@ from kwhatif.kube.model.workload import (
     StatefulSetStatus,
     UpdateStrategy,
 )
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 CONTROLLERS = stateful_set.CONTROLLERS
 CLAIMS = (ClaimTemplate(metadata=AnnotatedMeta(name="data")),)
@@ -52,7 +52,7 @@ def partition(number: int | None) -> UpdateStrategy:
     return UpdateStrategy(type="RollingUpdate", rolling_update=RollingUpdate(partition=number))
 
 
-def images(found: World) -> dict[str, str]:
+def images(found: FakeCluster) -> dict[str, str]:
     """Pod -> image, with a mark where it is terminating."""
     return {
         pod.metadata.name: pod.spec.containers[0].image + ("†" if pod.metadata.deletion_timestamp else "")
@@ -60,16 +60,16 @@ def images(found: World) -> dict[str, str]:
     }
 
 
-def world(first: StatefulSet, **kwargs: Any) -> World:
+def world(first: StatefulSet, **kwargs: Any) -> FakeCluster:
     """One in which all its pods run."""
-    found = World(CONTROLLERS, **kwargs)
+    found = FakeCluster(CONTROLLERS, **kwargs)
     found.put(first)
     for _ in range(first.spec.replicas or 1):
         found.settle().all_run()
     return found.settle()
 
 
-def end(found: World, name: str) -> None:
+def end(found: FakeCluster, name: str) -> None:
     """A pod that is terminating is gone."""
     assert found.pod(f"shop/{name}").metadata.deletion_timestamp
     found.ends(f"shop/{name}")
@@ -79,7 +79,7 @@ def end(found: World, name: str) -> None:
 
 
 def test_one_by_one() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(db())
     assert list(images(found.settle())) == ["db-0"]
     found.runs("shop/db-0", ready=False)
@@ -98,7 +98,7 @@ def test_one_by_one() -> None:
 
 
 def test_all_at_once() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(parallel())
     assert list(images(found.settle())) == ["db-0", "db-1", "db-2"]
 
@@ -243,17 +243,17 @@ def test_what_a_dump_shows_is_of_the_newest_revision() -> None:
         made = world(db()).pod(f"shop/db-{number}")
         return replace(made, metadata=replace(made.metadata, labels={"controller-revision-hash": revision}))
 
-    found = World(CONTROLLERS, db(2), pod(0, "db-6f"), pod(1, "db-6f"))
+    found = FakeCluster(CONTROLLERS, db(2), pod(0, "db-6f"), pod(1, "db-6f"))
     found.put(db(2))
     assert not found.settle().writes
     rolling = replace(db(2), status=StatefulSetStatus(current_revision="db-6f", update_revision="db-77"))
-    found = World(CONTROLLERS, rolling, pod(0, "db-6f"), pod(1, "db-77"))
+    found = FakeCluster(CONTROLLERS, rolling, pod(0, "db-6f"), pod(1, "db-77"))
     found.put(rolling)
     assert images(found.settle()) == {"db-0": "db:1†", "db-1": "db:1"}
 
 
 def test_min_ready_seconds() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(db(2, min_ready_seconds=10))
     found.settle().all_run()
     assert list(images(found.settle())) == ["db-0"]
@@ -261,7 +261,7 @@ def test_min_ready_seconds() -> None:
     assert list(images(found)) == ["db-0", "db-1"]
 
 
-def claims(found: World) -> dict[str, list[str]]:
+def claims(found: FakeCluster) -> dict[str, list[str]]:
     """Claim -> kinds of its owners."""
     present = found.state.cluster.all(PersistentVolumeClaim)
     return {
@@ -270,7 +270,7 @@ def claims(found: World) -> dict[str, list[str]]:
 
 
 def test_claims_come_before_pods_and_stay() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(db(1, volume_claim_templates=CLAIMS))
     found.settle()
     assert [type(write.obj) for write in found.writes if isinstance(write, Create)] == [
@@ -287,7 +287,7 @@ def test_claims_come_before_pods_and_stay() -> None:
 
 
 def test_a_claim_that_a_pending_pod_lacks_is_made() -> None:
-    found = World(CONTROLLERS)
+    found = FakeCluster(CONTROLLERS)
     found.put(db(1, volume_claim_templates=CLAIMS))
     found.settle().remove(PersistentVolumeClaim, "shop/data-db-0")
     assert claims(found.settle()) == {"data-db-0": []}
@@ -338,7 +338,7 @@ def test_claims_of_others_are_left_alone() -> None:
     theirs = PersistentVolumeClaim(
         metadata=AnnotatedMeta(name="data-db-0", namespace="shop", owner_references=(owner,))
     )
-    found = World(CONTROLLERS, theirs)
+    found = FakeCluster(CONTROLLERS, theirs)
     found.put(db(1, volume_claim_templates=CLAIMS, persistent_volume_claim_retention_policy=policy))
     found.settle().all_run()
     assert claims(found.settle()) == {"data-db-0": ["Backup"]}
@@ -347,7 +347,7 @@ def test_claims_of_others_are_left_alone() -> None:
 
 def test_what_is_refused_is_tried_again() -> None:
     full = [True]
-    found = World(CONTROLLERS, deny=lambda _: full[0])
+    found = FakeCluster(CONTROLLERS, deny=lambda _: full[0])
     found.put(db())
     assert not found.settle().pods()
     full[0] = False

@@ -11,7 +11,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Toleration
 from tests.builders import NodeBuilder, PodBuilder, node, pod
-from tests.fake_world import World
+from tests.fake_cluster import FakeCluster
 
 KEY = "default/pod"
 
@@ -31,8 +31,8 @@ def tainted(*keys: str) -> NodeBuilder:
     return made
 
 
-def world(given: PodBuilder, on: NodeBuilder | None = None) -> World:
-    return World([TaintEviction()], on or node("n1"), given)
+def world(given: PodBuilder, on: NodeBuilder | None = None) -> FakeCluster:
+    return FakeCluster([TaintEviction()], on or node("n1"), given)
 
 
 CASES: dict[str, tuple[tuple[Toleration, ...], tuple[str, ...], float | None]] = {
@@ -99,7 +99,7 @@ def test_what_is_tolerated_for_ever_cancels_it_too() -> None:
 
 
 def test_a_pod_that_comes_to_a_tainted_node() -> None:
-    at = World([TaintEviction()], tainted("a"))
+    at = FakeCluster([TaintEviction()], tainted("a"))
     at.put(on_node(toleration(5)).build()).until(100)
     assert at.deleted == [(5, "TaintEviction", KEY)]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.controllers.drain_filters import DrainOptions
-from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Drain, Wrong
+from kwhatif.edits.selection import drain_options
 
 GOOD: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "none": ((), {}),

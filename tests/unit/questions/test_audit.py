@@ -491,7 +491,7 @@ def test_a_wrong_baseline_is_refused(text: str, said: str, tmp_path: Path) -> No
 
 def test_the_worst_come_first() -> None:
     rows = [finding.worst for name in PLANTED for finding in audited(name)[1].findings]
-    from kwhatif.questions.audit.ranking import LEVELS, level_of, rank
+    from kwhatif.questions.audit.findings import LEVELS, level_of, rank
 
     ordered = sorted(rows, key=rank)
     levels = [LEVELS.index(level_of(row)) for row in ordered]
@@ -502,7 +502,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_pods_that_make_way_and_zones_are_less_bad() -> None:
-    from kwhatif.questions.audit.ranking import level_of
+    from kwhatif.questions.audit.findings import level_of
 
     row = HarmRow(probe="outage", scenario="a1", harm="pods-pending", cause="room", subject=WEB)
     assert level_of(row) == "high"

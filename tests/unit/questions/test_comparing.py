@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import kwhatif
-from kwhatif.questions.comparing.compare import Causes
+from kwhatif.questions.comparing import Causes
 from kwhatif.report.differences import CompareRow
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "compare"

@@ -12,7 +12,7 @@ from kwhatif.kube.model.node import NodeCondition
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
-from kwhatif.questions.maintenance.outage import Lost, outage
+from kwhatif.questions.maintenance.outage import OutageSimulation, outage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import SettledCluster
 from kwhatif.render.worded import worded_story
@@ -33,7 +33,7 @@ def patient(builder: PodBuilder, seconds: int | None) -> PodBuilder:
 
 
 def lost(*objects: Any, nodes: tuple[str, ...] = ("n1",), deleted: bool = False) -> Story:
-    report = outage(Session(cluster(*objects)), nodes, QUICK, deleted=deleted)
+    report = outage(Session.of(cluster(*objects)), nodes, QUICK, deleted=deleted)
     assert report.story is not None
     return worded_story(report.story)
 
@@ -116,7 +116,7 @@ def test_the_taint_of_nodes_that_are_down_is_offered_where_it_helps(cpu: str, re
 
 def test_a_node_that_was_deleted_cannot_be_tainted() -> None:
     """Where a story never settles, it can end before PodGC has removed a pod of such a node."""
-    ended = Lost(SettledCluster(Session(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
+    ended = OutageSimulation(SettledCluster(Session.of(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
     row = BlockedRow(pod="shop/db-0", class_="waits-for-node", cause="node-deleted")
     ended.blocked = (row,)
     assert ended.story().blocked == (row,)

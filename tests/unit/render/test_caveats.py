@@ -344,7 +344,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
-        "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
+        "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they could not be read"
     ),
     DevicesNotModelled(features=("attributes with lists", "nodeAllocatableResourceMappings")): (
         "devices have attributes with lists and nodeAllocatableResourceMappings, not modelled: answers about pods that"
@@ -644,10 +644,10 @@ SENTENCES: dict[Caveat, str] = {
     ): "the descheduler takes the policy for an empty one, since it has no apiVersion: nothing is ever evicted",
     NoMetrics(
         message=""
-    ): "the policy goes by the measured use of nodes, and the input has none: add the output of kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it",
+    ): "the policy uses metrics of nodes, and the input has none: add the output of kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it",
     PrometheusNotAsked(
         message="", plugin="LowNodeUtilization"
-    ): "LowNodeUtilization goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing",
+    ): "LowNodeUtilization uses Prometheus metrics, which kwhatif does not query: here it evicts nothing",
     MomentNotKnown(
         message="", moment="2026-01-31T12:00:00Z"
     ): "the input does not say when it was taken: ages count to its newest time, 2026-01-31T12:00:00Z (see --at)",

@@ -14,7 +14,7 @@ import pytest
 import xmlschema
 
 from kwhatif.render.formats import FORMATS
-from kwhatif.render.gate import short_paths
+from kwhatif.render.gate import issues, short_paths
 from kwhatif.report import Report
 from kwhatif.report.decision import FindingRow, PolicyRow, WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
@@ -114,7 +114,9 @@ def test_junit_is_valid(made: Report) -> None:
 
 @pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
 def test_sarif_is_valid(made: Report) -> None:
-    check_json(FORMATS["sarif"](made), "sarif-2.1.0")
+    (run,) = check_json(FORMATS["sarif"](made), "sarif-2.1.0")["runs"]  # type: ignore[index]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [issue.rule for issue in issues(made)]
 
 
 @pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)

@@ -10,10 +10,8 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.sources.decoding.decode import ObjectDecoder
-from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.listing import Listing, NotPiecesError, Piece, one_piece
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.documents import Document, Listing, NotPiecesError, Piece, one_piece
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 PLACE = Place(Origin("f"))
 

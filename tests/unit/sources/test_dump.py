@@ -13,10 +13,10 @@ from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat.reading import NoNodes, VersionNotRead
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.sources.decoding import read
+from kwhatif.sources.decoding import decode
 from kwhatif.sources.dumps.collected import LoadedCluster
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.sources.text import listing
+from kwhatif.sources.text import documents
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "cluster.yaml"
 
@@ -53,8 +53,8 @@ def test_the_same_objects_in_any_form_make_the_same_cluster(
     form: str, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if large:
-        monkeypatch.setattr(read, "_LARGE", 0)
-        monkeypatch.setattr(listing, "PIECE", 10_000)
+        monkeypatch.setattr(decode, "_LARGE", 0)
+        monkeypatch.setattr(documents, "PIECE", 10_000)
     from kwhatif.sources.text.yaml_text import load as load_yaml
 
     dump = load_yaml(DEMO.read_bytes())
@@ -149,14 +149,14 @@ def test_kinds_that_are_not_read_are_counted_and_versions_are_worth_a_caveat() -
 
 
 def test_a_large_list_that_is_not_what_it_looks_like_is_read_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "_LARGE", 0)
+    monkeypatch.setattr(decode, "_LARGE", 0)
     text = '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret"},{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}],"more":[{}]}'
     loaded = load(stdin=text)
     assert (list(loaded.cluster.all(Node)), dict(loaded.skipped)) == (["n"], {"v1/Secret": 1})
 
 
 def test_a_large_list_that_was_cut_off_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "_LARGE", 0)
+    monkeypatch.setattr(decode, "_LARGE", 0)
     text = json.dumps(
         {
             "apiVersion": "v1",

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.sources.text import listing
-from kwhatif.sources.text.listing import NotPiecesError, split_json, split_yaml
+from kwhatif.sources.text import documents
+from kwhatif.sources.text.documents import NotPiecesError, split_json, split_yaml
 
 ITEMS = [
     {
@@ -26,7 +26,7 @@ ITEMS = [
 ]
 
 
-def json_list(text: bytes) -> listing.Listing | None:
+def json_list(text: bytes) -> documents.Listing | None:
     return split_json(io.BytesIO(text))
 
 
@@ -44,7 +44,7 @@ def in_yaml(items: list[Any]) -> bytes:
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "PIECE", 300)
+    monkeypatch.setattr(documents, "PIECE", 300)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(split_yaml, b"---\n" + in_yaml(ITEMS), 6, id="YAML behind a separator"),
     ],
 )
-def test_the_pieces_are_the_list(split: Callable[[bytes], listing.Listing | None], text: bytes, pieces: int) -> None:
+def test_the_pieces_are_the_list(split: Callable[[bytes], documents.Listing | None], text: bytes, pieces: int) -> None:
     found = split(text)
     assert found is not None
     assert (found.api_version, found.kind) == ("v1", "List")
@@ -113,8 +113,8 @@ def test_a_cut_within_an_entry_is_noticed_in_yaml() -> None:
 @pytest.mark.parametrize("piece", [150, 400, 1_000, 10_000])
 @pytest.mark.parametrize("size", [1, 90, 5_000])
 def test_a_file_is_read_piece_by_piece(piece: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "PIECE", piece)
-    monkeypatch.setattr(listing, "_MAX_ENTRY", 2_000)  # less than the largest entry has
+    monkeypatch.setattr(documents, "PIECE", piece)
+    monkeypatch.setattr(documents, "_MAX_ENTRY", 2_000)  # less than the largest entry has
     items = [{"apiVersion": "v1", "kind": "Pod", "x": "y" * (n * size % 6_000)} for n in range(40)]
     text = dumped(items, indent=4)
     found = json_list(text)

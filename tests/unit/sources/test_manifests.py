@@ -10,7 +10,7 @@ from kwhatif.kube.model.caveat.manifests import NotBuilt
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.sources.manifests.read import read_manifest_set
-from kwhatif.sources.text.origin import Manifest, Origin
+from kwhatif.sources.text.problems import Manifest, Origin
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
 

@@ -10,7 +10,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.workload import Deployment, StatefulSet
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.sources.manifests.named import find_named, joined_names, parse_reference, require_namespace, unknown_kind
+from kwhatif.sources.manifests.given import find_named, joined_names, parse_reference, require_namespace, unknown_kind
 from tests.builders import cluster, namespace, node, pod
 
 WEB = Deployment(metadata=ObjectMeta(name="web", namespace="shop"))

@@ -11,7 +11,7 @@ import pytest
 from kwhatif.kube.model.caveat.manifests import CustomKind, UnjudgedKind
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.render.caveats import sentence
-from kwhatif.sources.decoding.api_fields import api_fields
+from kwhatif.sources.decoding.strict import api_fields
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 from kwhatif.sources.manifests.unmodelled import makes_no_pods
 

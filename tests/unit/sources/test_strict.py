@@ -15,8 +15,7 @@ from msgspec import inspect
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.render.caveats import sentence
 from kwhatif.scheduler.release import MINORS
-from kwhatif.sources.decoding.api_fields import VERSION, ApiFields, api_fields
-from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.decoding.strict import VERSION, ApiFields, Validation, api_fields, parse_validation
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 
 POD = """apiVersion: v1

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
 from kwhatif.kube.model.pod import Pod
+from kwhatif.sources.decoding import objects as validate_pods
+from kwhatif.sources.decoding import values as validate_values
 from kwhatif.sources.decoding.decode import ObjectDecoder
+from kwhatif.sources.decoding.objects import CANDIDATES, STORED, Validator, validate_batch
 from kwhatif.sources.text.documents import Document
-from kwhatif.sources.text.origin import Origin, Place
-from kwhatif.sources.text.problems import Problems
-from kwhatif.sources.validation import objects as validate_pods
-from kwhatif.sources.validation import values as validate_values
-from kwhatif.sources.validation.objects import CANDIDATES, STORED, Validator, validate_batch
+from kwhatif.sources.text.problems import Origin, Place, Problems
 
 
 def problems_of(obj: dict[str, Any], validator: Validator) -> list[str]:

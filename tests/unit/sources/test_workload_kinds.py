@@ -12,7 +12,7 @@ import pytest
 import kwhatif
 from kwhatif.api.arguments import read_manifests
 from kwhatif.kube.model.node import Node
-from kwhatif.sources.decoding.asked import ASKED, CUSTOM_LISTS
+from kwhatif.sources.decoding.kinds import ASKED, CUSTOM_LISTS
 from kwhatif.sources.decoding.workload_kinds import GROUPS, KnownKinds, built_in, read_workload_kinds
 from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.custom_kinds import WorkloadKind, WorkloadKinds

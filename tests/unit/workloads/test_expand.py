@@ -37,9 +37,9 @@ from kwhatif.kube.model.workload import (
     StatefulSet,
     StatefulSetSpec,
 )
+from kwhatif.workloads.claims import ephemeral_claims
 from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.pod_claims import ephemeral_claims
 from tests.builders import NodeBuilder, cluster, node, pod
 
 

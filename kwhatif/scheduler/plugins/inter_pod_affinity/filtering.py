@@ -12,7 +12,7 @@ from kwhatif.kube.matching.pods import AffinityTerm, AffinityTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.scheduler.framework.filters import ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShapeExcept
 from kwhatif.scheduler.framework.incremental import DomainTally, Incremental, Selective, Sparing, TopologyDomains
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
@@ -148,7 +148,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 Counts = dict[str, int]
 
 
-class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
+class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
     Upstream keeps three maps from (key, value) to a count, and deletes entries where a count is 0 here.

@@ -10,7 +10,7 @@ from typing import Self
 from kwhatif.kube.matching.pods import AffinityTerms, WeightedTerms
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
-from kwhatif.scheduler.framework.filters import ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShapeExcept
 from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.scheduler.framework.status import SkipUntil, Status
@@ -23,7 +23,7 @@ from kwhatif.state.state import State
 DomainWeights = dict[str, dict[str, int]]
 
 
-class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
+class AffinityScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
     """The preferred terms between one pod and all others, as sums of weights per topology domain."""
 
     def __init__(

@@ -10,7 +10,7 @@ from copy import copy
 from typing import NamedTuple, Self
 
 from kwhatif.kube.model.node import HOSTNAME, Node
-from kwhatif.scheduler.framework.filters import ByShapeBut
+from kwhatif.scheduler.framework.filters import ByShapeExcept
 from kwhatif.scheduler.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.scheduler.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.scheduler.plugins.pod_topology_spread.constraints import (
@@ -158,7 +158,7 @@ class _Rule(NamedTuple):
     tolerance: float
 
 
-class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
+class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
     """The soft constraints of one pod, with the number of matching pods per domain."""
 
     def __init__(

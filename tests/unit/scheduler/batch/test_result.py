@@ -54,7 +54,7 @@ def nominated(candidate: PodBuilder, *others: PodBuilder, scored: bool = True) -
     info = candidate.info()
     cycle = Cycle(default_profile(), without_nomination(info), snapshot(SMALL, CORDONED, candidate, *others))
     cycle.pre_filter()
-    result = attempt_nominated(cycle, info, None, scored=scored)
+    result = attempt_nominated(cycle, info, None, score_single_node=scored)
     return None if result is None else (result.outcome, result.node)
 
 

@@ -10,7 +10,7 @@ import pytest
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.cycle import CycleError
-from kwhatif.scheduler.framework.filters import ByShape, ByShapeBut, is_by_shape
+from kwhatif.scheduler.framework.filters import ByShape, ByShapeExcept, is_by_shape
 from kwhatif.scheduler.framework.guard import GuardedPlugin, unguarded
 from kwhatif.scheduler.framework.incremental import (
     Incremental,
@@ -324,7 +324,7 @@ def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
     assert not is_by_shape(scorer)
     assert isinstance(scorer, NormalizesByRange)
 
-    class ButSome(ByShapeBut, Scorer):
+    class ButSome(ByShapeExcept, Scorer):
         by_shape = True
 
     # By shape it would have to be asked for exceptions; a node at a time it need not.

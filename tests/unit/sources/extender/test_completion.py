@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.sources.extenders.objects import as_informed, complete_node, complete_pod, qos_class
+from kwhatif.sources.scheduler.extender_objects import as_informed, complete_node, complete_pod, qos_class
 
 
 def completed(pod: dict[str, Any]) -> dict[str, Any]:

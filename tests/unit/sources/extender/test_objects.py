@@ -19,8 +19,8 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.saved import Originals, SessionOriginals
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.sources.extenders.objects import WholeObjects
 from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.sources.scheduler.extender_objects import WholeObjects
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.sources.extenders.objects import overlay
+from kwhatif.sources.scheduler.extender_objects import overlay
 
 CASES: dict[str, tuple[Any, Any, Any, Any]] = {
     "nothing changed": ({"a": 1, "x": 2}, {"a": 1}, {"a": 1}, {"a": 1, "x": 2}),

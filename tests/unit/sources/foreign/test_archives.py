@@ -17,10 +17,8 @@ import zstandard
 
 import kwhatif
 from kwhatif.kube.model.pod import Pod
-from kwhatif.sources.dumps import dump
+from kwhatif.sources.dumps import archives, dump, foreign
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.sources.dumps.foreign import read as foreign_read
-from kwhatif.sources.dumps.foreign import trees
 from kwhatif.sources.text import inflate
 from tests import dumps
 from tests.cli.running import run
@@ -286,7 +284,7 @@ def test_cut_anywhere_it_is_refused_or_whole(tmp_path: Path, suffix: str) -> Non
 
 
 def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_FILES", 3)
+    monkeypatch.setattr(archives, "MAX_FILES", 3)
     for suffix in dumps.PACKERS:
         path = dumps.packed(tmp_path, suffix, {f"{number}.txt": b"" for number in range(4)})
         assert problems(path) == [f": holds more than 3 files, and was not read {TRUST}"]
@@ -298,7 +296,7 @@ def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_text_is_counted_however_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign_read, "MAX_TEXT", 3 * len(NODE))
+    monkeypatch.setattr(foreign, "MAX_TEXT", 3 * len(NODE))
     many = {f"{number}.yaml.gz": gzip.compress(NODE) for number in range(4)}
     assert problems(dumps.packed(tmp_path, "zip", many)) == [
         f": 3.yaml.gz inflates to a suspicious size, and was not read {TRUST}"

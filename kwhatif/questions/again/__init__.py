@@ -1,1 +1,0 @@
-"""When a question about a changing cluster is worth asking again."""

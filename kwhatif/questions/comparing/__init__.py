@@ -1,1 +1,0 @@
-"""What is different between two clusters, and which answers differ because of it."""

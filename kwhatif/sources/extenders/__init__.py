@@ -1,1 +1,0 @@
-"""Extenders over HTTP: outside programs that a scheduler asks, called only for those who want it."""
