@@ -10,7 +10,7 @@ from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind, W
 from kwhatif.report.inputs import SourceRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
-from kwhatif.workloads.many import allowed_pods
+from kwhatif.workloads.counts import allowed_pods
 
 
 def workload_row(

@@ -28,7 +28,7 @@ from kwhatif.simulation.engine import Engine, is_always_awaited
 from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Upsert
-from kwhatif.workloads.many import EVICTING
+from kwhatif.workloads.counts import EVICTING
 
 
 class SettledCluster:
