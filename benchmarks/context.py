@@ -65,7 +65,7 @@ class Context:
 
     def _session(self, shape: Shape) -> Session:
         """A session on such a cluster."""
-        session = Session(read_cluster([str(self.json(shape))], stdin=sys.stdin.buffer).cluster)
+        session = Session.of(read_cluster([str(self.json(shape))], stdin=sys.stdin.buffer).cluster)
         gc.collect()
         gc.freeze()
         return session

@@ -64,7 +64,7 @@ def _calls(path: Path, replicas: int, many: int, runs: int) -> Iterator[Row]:
 
 def calls(path: Path, replicas: int, many: int) -> tuple[int, float, float]:
     """How many pods the rollout evicts, and the seconds of both questions."""
-    session = Session(read_cluster([str(path)], stdin=sys.stdin.buffer).cluster)
+    session = Session.of(read_cluster([str(path)], stdin=sys.stdin.buffer).cluster)
     gc.collect()
     gc.freeze()
     assert kwhatif.simulate, "imported before the time counts"

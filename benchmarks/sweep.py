@@ -18,7 +18,7 @@ from benchmarks.rows import Row, at_least, at_most
 from kwhatif.questions.maintenance.outage import outage
 from kwhatif.questions.scenarios import NodePlayer, Outages, SweepScenario
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.player import together
+from kwhatif.questions.story.played import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
@@ -50,7 +50,7 @@ def _measure(
     context: Context, nodes: int, *, pods_per_node: int, scenarios: int, plain: int, target: float | None = None
 ) -> Iterator[Row]:
     shape = _shape(nodes, pods_per_node)
-    session = Session(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
+    session = Session.of(read_cluster([str(context.json(shape))], stdin=sys.stdin.buffer).cluster)
     asked = together(session, [SweepScenario(node.name, (node.name,)) for node in session.state.nodes])[:scenarios]
     player = NodePlayer(session, Parameters(), Outages())
     start = time.perf_counter()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.placing.described import AtOnce
+from kwhatif.questions.decisions.described import AtOnce
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.instant import InstantEngine

@@ -16,12 +16,9 @@ from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
-from kwhatif.questions.capacity.gangs import members_of
-from kwhatif.questions.capacity.headroom import ask_headroom
-from kwhatif.questions.capacity.peak import at_peak
-from kwhatif.questions.groups.gates import with_groups
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.hooks import ends
+from kwhatif.questions.capacity.headroom import ask_headroom, at_peak
+from kwhatif.questions.capacity.more import members_of
+from kwhatif.questions.manifests.applied import Applied, ends, with_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths

@@ -27,7 +27,7 @@ from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.questions.autoscaling.autoscale import (
+from kwhatif.questions.autoscale import (
     AutoscalerChoice,
     AutoscalerQuestion,
     ask_autoscale,
@@ -36,8 +36,7 @@ from kwhatif.questions.autoscaling.autoscale import (
 )
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.resize import ask_resize, ask_updater
-from kwhatif.questions.session.moment import moment_of
-from kwhatif.questions.session.session import Session
+from kwhatif.questions.session.session import Session, moment_of
 from kwhatif.report import Report
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
@@ -258,8 +257,7 @@ def resize(
         except Wrong as wrong:
             raise InputError([Problem(pod, wrong.message, hint=wrong.hint)]) from wrong
         owned = session.with_owners()
-        dated = owned.at(owned.state.fork())
-        dated.caveats = (*owned.caveats, *assumed)
+        dated = replace(owned, caveats=(*owned.caveats, *assumed))
         with rare_garbage_collection():
             return answered(ask_updater(dated, subject, parameters_of(options), where, parse_time(at)), session)
     if isinstance(requests, str):

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.api.arguments import require_known
 from kwhatif.api.options import SchedulerOptions
 from kwhatif.api.sessions import FollowedScheduler, admitted, follow_release, release_of, scheduler_source
@@ -14,8 +16,7 @@ from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.questions.again import EVERYTHING, Concern
-from kwhatif.questions.session.session import Session
-from kwhatif.questions.session.tried import Tried
+from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress
 from kwhatif.sources.live.cache import Cache
@@ -104,7 +105,8 @@ class LiveCluster:
         """The cluster at a moment; with groups of other schedulers as gangs, if that is asked."""
         if self._source.treats_as_gangs:
             state = with_gangs_of(state)
-        return self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        session = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
+        return replace(session, attempts=AttemptLog())
 
     def _is_of_another_release(self) -> bool:
         asked = release_of(self._cache.state.cluster, self._collected, self._source)
@@ -196,7 +198,9 @@ class LiveCluster:
         """The cluster as it is known now: what happens later does not change it."""
         if self._latest is None:
             self._latest = self._session_of(self._cache.moment(_now()))
-        self._latest.tried, self._concern = Tried(), None
+        if self._latest.attempts is not None:
+            self._latest.attempts.begin()
+        self._concern = None
         return self._latest
 
     def record(self, recorder: Recorder, *, is_known: bool) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.api.arguments import require_known, require_names, require_no_autoscaler, require_session
 from kwhatif.api.options import DrainArguments, MaintenanceOptions, OutageArguments
 from kwhatif.api.pages import answered
@@ -20,8 +22,7 @@ from kwhatif.questions.maintenance.drain import drain as play_drain
 from kwhatif.questions.maintenance.outage import outage as play_outage
 from kwhatif.questions.scenarios import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import named_nodes
-from kwhatif.questions.story.player import Outcome, Player, S
+from kwhatif.questions.story.played import Outcome, Player, S, named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
@@ -133,8 +134,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
     with rare_garbage_collection():
         session = session.with_owners()
         asked = ask_release(options, "", (), live=False)
-        other = session.for_release(asked.release)
-        other.caveats = (*session.caveats, *asked.caveats)
+        other = replace(session.for_release(asked.release), caveats=(*session.caveats, *asked.caveats))
         return answered(ask_upgrade(session, other, *([progress] if progress else ())), session)
 
 

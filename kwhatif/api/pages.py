@@ -16,7 +16,7 @@ from kwhatif.report.inputs import Picture, PictureGroup, PictureNode
 from kwhatif.report.row import Document, draw_in_notebooks
 
 if TYPE_CHECKING:
-    from kwhatif.autoscaler.answer import AddedNode
+    from kwhatif.autoscaler.contract import AddedNode
     from kwhatif.state.node_info import NodeInfo
     from kwhatif.state.pod_info import PodInfo
 

@@ -27,7 +27,7 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
@@ -192,7 +192,7 @@ def pending(
     with rare_garbage_collection():
         report = ask_queue(session, QueueQuestion(pods=keys, choice=choice, explain=explain))
         if session.scaling is not None:
-            from kwhatif.questions.autoscaling.autoscale import with_rounds
+            from kwhatif.questions.autoscale import with_rounds
 
             report = with_rounds(report, session, session.scaling)
         return answered(report, session)

@@ -258,7 +258,7 @@ class FollowedScheduler(NamedTuple):
 
     def session(self, loaded: LoadedCluster, state: State, caveats: Sequence[Caveat], age: int | None) -> Session:
         """A session of a state of the cluster that was loaded; `caveats` are those about its reading."""
-        session = Session(
+        return Session.of(
             state,
             profiles=self.profiles,
             profiles_of=self.source.profiles,
@@ -269,9 +269,9 @@ class FollowedScheduler(NamedTuple):
             taken_at=loaded.taken_at,
             namespace=loaded.namespace,
             originals=self.source.originals,
+            treats_as_gangs=self.source.treats_as_gangs,
+            workload_kinds=self.source.kinds,
         )
-        session.treats_as_gangs, session.workload_kinds = self.source.treats_as_gangs, self.source.kinds
-        return session
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:

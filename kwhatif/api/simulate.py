@@ -14,10 +14,11 @@ from kwhatif.edits.edit import SourcedEdit
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.questions.groups.gates import with_gate
-from kwhatif.questions.manifests.hooks import steps_of
-from kwhatif.questions.session.session import Session, without_modelled
-from kwhatif.questions.story.simulate import Runs, applied_in
+from kwhatif.questions.manifests.applied import steps_of, with_gate
+from kwhatif.questions.session.completeness import without_modelled
+from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.rows import Runs
+from kwhatif.questions.story.simulate import applied_in
 from kwhatif.questions.story.simulate import simulate as play
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters

@@ -7,22 +7,19 @@ later: how much later depends on the cloud, and is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Destination, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
-from kwhatif.autoscaler.contract import NewNode, NodeAutoscaler
+from kwhatif.autoscaler.contract import Destination, NewNode, NodeAutoscaler, ScalingRound
+from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
-from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.kube.model.meta import SECOND, controller_of, format_time, parse_time
+from kwhatif.kube.model.meta import SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
+from kwhatif.kube.model.pod import Pod, is_daemon_pod
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
@@ -48,15 +45,12 @@ class Launching(msgspec.Struct, frozen=True):
 class AutoscalerMemory(msgspec.Struct, frozen=True):
     """What an autoscaler remembers: everything in it is immutable, so that forks share it."""
 
-    autoscaler: NodeAutoscaler
+    loop: AutoscalerLoop
     #: When its loop runs next.
     next_loop: float | None = None
     launching: tuple[Launching, ...] = ()
     #: UIDs of the pods for which it has done what it can, until a node comes.
     handled: frozenset[str] = frozenset()
-    #: What it has added, and the names of the nodes.
-    rounds: tuple[tuple[ScalingRound, tuple[str, ...]], ...] = ()
-    caveats: tuple[Caveat, ...] = ()
 
 
 class NodeAutoscaling:
@@ -73,7 +67,7 @@ class NodeAutoscaling:
             at: the moment at which the simulation starts, RFC 3339.
             startup: how many seconds a node takes to be ready.
         """
-        self._start, self._profiles = AutoscalerMemory(autoscaler), profiles
+        self._start, self._profiles = AutoscalerMemory(AutoscalerLoop(autoscaler)), profiles
         self._at, self._startup = parse_time(at), startup
         self.name = autoscaler.kind
 
@@ -93,8 +87,8 @@ class NodeAutoscaling:
         writes = list(_arriving(known.launching, view))
         known = _arrived(known, view)
         waiting = {info.uid for info in view.state.pending.values() if is_unschedulable(info.pod)}
-        if waiting - known.handled and known.next_loop is None and len(known.rounds) < _MOST_ROUNDS:
-            known = replace(known, next_loop=view.now + known.autoscaler.delay)
+        if waiting - known.handled and known.next_loop is None and len(known.loop.rounds) < _MOST_ROUNDS:
+            known = replace(known, next_loop=view.now + known.loop.autoscaler.delay)
         if known.next_loop is not None and known.next_loop <= view.now:
             known, asked = self._look(known, view) if waiting else (replace(known, next_loop=None), [])
             writes += asked
@@ -105,30 +99,20 @@ class NodeAutoscaling:
 
     def _look(self, known: AutoscalerMemory, view: View) -> tuple[AutoscalerMemory, list[Write]]:
         at = format_time(self._at // SECOND + int(view.now))
-        found = known.autoscaler.decide(view.state, self._profiles, at)
+        loop, found = known.loop.look(view.state, self._profiles, at)
         handled = frozenset(info.uid for info in view.state.pending.values())
-        groups = knows_no_groups(known.autoscaler, view.state)
-        caveats = tuple(dict.fromkeys((*known.caveats, *found.caveats, *groups)))
         if not found.nodes:
-            rounds = known.rounds if _repeats(found.round, known.rounds) else (*known.rounds, (found.round, ()))
-            return replace(known, next_loop=None, handled=handled, rounds=rounds, caveats=caveats), []
-        launching = tuple(Launching(node, view.now, view.now + self._startup) for node in found.nodes)
-        added = replace(found.round, added=tuple(node.row for node in found.nodes))
+            return replace(known, next_loop=None, handled=handled, loop=loop), []
         after = AutoscalerMemory(
-            autoscaler=found.then,
-            next_loop=view.now + known.autoscaler.delay,
-            launching=(*known.launching, *launching),
+            loop=loop,
+            next_loop=view.now + loop.autoscaler.delay,
+            launching=(
+                *known.launching,
+                *(Launching(node, view.now, view.now + self._startup) for node in found.nodes),
+            ),
             handled=handled,
-            rounds=(*known.rounds, (added, tuple(node.name for node in found.nodes))),
-            caveats=caveats,
         )
         return after, [Create(node.claim) for node in found.nodes if node.claim is not None]
-
-
-def _repeats(found: ScalingRound, rounds: Sequence[tuple[ScalingRound, object]]) -> bool:
-    """Whether a round that adds nothing only repeats which pods cannot be helped."""
-    said = {row.pod for earlier, _ in rounds for row in earlier.refused}
-    return bool(rounds) and {row.pod for row in found.refused} <= said
 
 
 def _arriving(launching: Iterable[Launching], view: View) -> Iterator[Write]:
@@ -149,8 +133,8 @@ def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
     ]
     left = tuple(each for each in known.launching if each.ready > view.now)
     handled = known.handled if len(left) == len(known.launching) else frozenset[str]()
-    autoscaler = known.autoscaler.with_nodes(new) if new else known.autoscaler
-    return replace(known, autoscaler=autoscaler, launching=left, handled=handled)
+    loop = replace(known.loop, autoscaler=known.loop.autoscaler.with_nodes(new)) if new else known.loop
+    return replace(known, loop=loop, launching=left, handled=handled)
 
 
 def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]:
@@ -159,26 +143,12 @@ def rounds_of(known: AutoscalerMemory, state: State) -> tuple[ScalingRound, ...]
         replace(
             found,
             placed=tuple(
-                Destination(pod=info.key, node=name)
-                for name in names
-                if (node := state.node(name)) is not None
+                Destination(pod=info.key, node=added.node)
+                for added in found.added
+                if (node := state.node(added.node)) is not None
                 for info in node.pods
-                if not (is_mirror(info.pod) or _is_of_daemon_set(info.pod))
+                if not (is_mirror(info.pod) or is_daemon_pod(info.pod))
             ),
         )
-        for found, names in known.rounds
+        for found in known.loop.rounds
     )
-
-
-def _is_of_daemon_set(pod: Pod) -> bool:
-    owner = controller_of(pod.metadata)
-    return owner is not None and owner.kind == "DaemonSet"
-
-
-def knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
-    """That it adds nodes pod by pod, where pods of groups wait: neither autoscaler reads `scheduling.k8s.io`."""
-    if has_groups(state.cluster):
-        waiting = {group_of(info.pod) for info in state.pending.values() if is_unschedulable(info.pod)}
-        known = waiting & state.cluster.all(PodGroup).keys()
-        if known:
-            yield AutoscalerKnowsNoGroups(autoscaler=autoscaler.name, groups=tuple(sorted(known)))

@@ -145,13 +145,13 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
     Args:
-        conditions: names in `kwhatif.questions.decisions.fail_on.CONDITIONS`.
+        conditions: names in `kwhatif.policy.fail_on.CONDITIONS`.
         besides: another sentence at the end of its help.
     """
     allowed = (*conditions, "missing", "caveats")
 
     def check(text: str) -> str:
-        from kwhatif.questions.decisions.fail_on import parse_fail_on
+        from kwhatif.policy.fail_on import parse_fail_on
 
         try:
             parse_fail_on(text, allowed)

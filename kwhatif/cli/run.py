@@ -80,7 +80,7 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     Raises:
         BadParameter: one is about what follows, which was not asked.
     """
-    from kwhatif.questions.decisions.fail_on import parse_fail_on
+    from kwhatif.policy.fail_on import parse_fail_on
 
     found = parse_fail_on(fail_on)
     unmet = [] if aftermath else [name for name in found if name in OF_AFTERMATH]
@@ -106,7 +106,7 @@ class Style(NamedTuple):
 
 def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Write and print the report, and exit with 1 if one of the conditions is true."""
-    from kwhatif.questions.decisions.fail_on import fails
+    from kwhatif.policy.fail_on import fails
 
     deliver(answers, style, ExitCode.ANSWERED_NO if fails(answers.report, conditions) else ExitCode.OK)
 

@@ -1,7 +1,7 @@
 """DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every eligible node.
 
 A pod is replaced when it has finished, before it is gone; with `maxSurge`, as soon as it is terminating. Rolling
-updates are in `workloads.controllers.daemon_set`.
+updates are in `workloads.daemon_set`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Deployments (`pkg/controller/deployment/`: `deployment_controller.go`, `sync.go`, `rolling.go`, `recreate.go`).
 
-Every sync makes one kind of step. The new sizes of ReplicaSets are computed in `workloads.controllers.deployment`.
+Every sync makes one kind of step. The new sizes of ReplicaSets are computed in `workloads.deployment`.
 """
 
 from __future__ import annotations

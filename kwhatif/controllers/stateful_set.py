@@ -1,7 +1,7 @@
 """StatefulSets (`pkg/controller/statefulset/`: `stateful_set_control.go`, `stateful_pod_control.go`).
 
 A pod is replaced by one with the same name, so only after the old one is gone. The loop over the pods is in
-`workloads.controllers.stateful_set`.
+`workloads.stateful_set`.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import NamedTuple
 #: Names of the feature gates that are on.
 Gates = AbstractSet[str]
 
-#: The release that plugins follow which are made without a release: the one that the code was written from.
+#: The release that plugins follow if none is given: the one that the code was written from.
 BASE = 36
-#: Gate -> the first minor version in which it is on by default; of those that are older than 1.33 that is 33.
+#: Gate -> the first minor version in which it is on by default; 33 for gates that are older than 1.33.
 _ON_SINCE = {
     "DRAAdminAccess": 34,
     "DRAConsumableCapacity": 36,
@@ -65,13 +65,13 @@ BASE_GATES = default_gates(BASE)
 
 
 class ResizeRules(NamedTuple):
-    """What of a pod's status counts beside its spec while it is resized in place (`PodResourcesOptions`)."""
+    """Which parts of a pod's status count, besides its spec, while it is resized in place (`PodResourcesOptions`)."""
 
     #: What its containers have been granted (gate `InPlacePodVerticalScaling`).
     containers: bool = True
     #: What the pod as a whole has been granted (gate `InPlacePodLevelResourcesVerticalScaling`).
     pod: bool = True
-    #: Since 1.37: the largest of three sums over all containers, before that the sum of what is largest for each.
+    #: Since 1.37: the largest of three sums over all containers; before, the sum of the largest values of each.
     sums_first: bool = False
 
 
@@ -81,7 +81,7 @@ SPEC_ALONE = ResizeRules(containers=False, pod=False)
 
 
 def resize_rules(gates: Gates, *, sums_first: bool = False) -> ResizeRules:
-    """What counts under these gates."""
+    """The rules under these gates."""
     containers = "InPlacePodVerticalScaling" in gates
     pod = containers and "InPlacePodLevelResourcesVerticalScaling" in gates
     return ResizeRules(containers=containers, pod=pod, sums_first=sums_first)

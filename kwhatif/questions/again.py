@@ -20,7 +20,7 @@ from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition, Schedulin
 from kwhatif.kube.model.policy import ADMISSION_HOOKS, LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaimTemplate
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Job
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.scheduler.framework.events import PLAIN, cluster_events
@@ -268,7 +268,7 @@ def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:
     """The pods that were tried, if all of them fit nowhere, and the events that their rejecting plugins wait for."""
-    found = None if session.tried is None else session.tried.unschedulable
+    found = None if session.attempts is None else session.attempts.unschedulable
     decided = {each.pod for each in report.decisions if each.outcome == "Unschedulable"}
     if not found or report.changes or decided != {each.pod for each in report.decisions}:
         return None

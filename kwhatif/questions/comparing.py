@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from copy import copy
 from itertools import combinations, groupby
 from math import comb
 from typing import Any, NamedTuple
@@ -346,9 +345,8 @@ class _Between:
     @property
     def _under_the_other_scheduler(self) -> Session:
         release = release_of(self._after)
-        other = copy(self._before if release == release_of(self._before) else self._before.for_release(release))
-        other.profiles, other.scheduler = self._after.profiles, self._after.scheduler
-        return other
+        other = self._before if release == release_of(self._before) else self._before.for_release(release)
+        return replace(other, profiles=self._after.profiles, scheduler=self._after.scheduler)
 
 
 def _units(change: SingleChange) -> Iterator[str]:

@@ -23,8 +23,7 @@ from kwhatif.policy.rules import max_age
 from kwhatif.questions.advise.advisor import Capture, Limits, advise
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import Applied, in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.simulate import played
 from kwhatif.report import Report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kwhatif.autoscaler.answer import (
+from kwhatif.autoscaler.contract import (
     Autoscaler,
     DisruptionCommand,
     NearestGroup,

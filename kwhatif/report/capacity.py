@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kwhatif.autoscaler.answer import Autoscaler, RefusedPod
+from kwhatif.autoscaler.contract import Autoscaler, RefusedPod
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.evidence import Evidence

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-from kwhatif.autoscaler.answer import AddedNode, Autoscaler, DisruptionCommand, KeptNode, NodeVerdict, ScalingRound
+from kwhatif.autoscaler.contract import AddedNode, Autoscaler, DisruptionCommand, KeptNode, NodeVerdict, ScalingRound
 from kwhatif.autoscaler.vertical_updater import Act, Why
 from kwhatif.descheduler.attempt import NodeClassRow, RefusedBy, SparedRow, StrategyRow, WantedRow
 from kwhatif.kube.model.meta import Row

@@ -28,7 +28,7 @@ ProbeName = Literal[
     "usage",
 ]
 
-#: What happens to a cluster, the worst first. This is the order of findings (`questions/audit/ranking.py`).
+#: What happens to a cluster, the worst first. This is the order of findings (`questions/audit/findings.py`).
 AuditHarm = Literal[
     "service-lost",
     "data-blocked",

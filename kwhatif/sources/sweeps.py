@@ -19,7 +19,7 @@ import msgspec
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.questions.story.player import Outcome, Player
+from kwhatif.questions.story.played import Outcome, Player
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 

@@ -78,12 +78,12 @@ class Nominate(msgspec.Struct, frozen=True):
 
 
 class Sort(msgspec.Struct, frozen=True):
-    """Everything stands where the API server's lists would have it, whenever it came: as in a state just loaded.
+    """Put all objects into the order of the API server's lists: as in a state that was just loaded.
 
-    Of a cluster that is watched objects come in any order; that must not decide about anything.
+    A watch delivers objects in any order, and the order must not change an answer.
     """
 
-    #: Kind and key of all objects that came since, or are elsewhere: others are in order. One may be gone again.
+    #: Kind and key of all objects that were added since or have moved: others are in order. Some may be gone.
     objects: tuple[tuple[type, str], ...]
 
 
@@ -152,12 +152,12 @@ class Touched:
         found.rearranged = any([each.rearranged for each in steps])  # noqa: C419 - a generator takes twice as long
         return found
 
-    # For those that only count pods: pods that came and left again, such as each status of a pod but the last, are
-    # neither. The changes must be over.
+    # For readers that only count pods: pods that were added and removed again are left out, as each status of a pod but
+    # the last. No changes may follow.
 
     @property
     def net_moves(self) -> Sequence[Move]:
-        """The moves without pods that came to a node and left it again."""
+        """The moves, without pods that were added to a node and removed again."""
         if self._net is None:
             self._net = _net(self.moves)
         return self._net
@@ -196,7 +196,7 @@ class Step(NamedTuple):
 
 
 class History(NamedTuple):
-    """The last steps, each part by its last one: when the newer part is full it becomes the older one, which goes."""
+    """The last steps in two parts, each by its last step. A full newer part becomes the older one, which is dropped."""
 
     newer: Step | None = None
     older: Step | None = None

@@ -99,7 +99,7 @@ def images_differ(before: KubernetesObject | None, after: KubernetesObject | Non
 
 
 def moves(before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
-    """Whether the object stands elsewhere by that than where a list would have it, or others do."""
+    """Whether the object, or another, would have another place in a list of the API server."""
     if isinstance(before, Node) and isinstance(after, Node):
         return zone_of(before) != zone_of(after)
     if isinstance(before, Pod) and isinstance(after, Pod):
@@ -321,13 +321,13 @@ class Nodes:
         self._names, self._by_name, self._generations = names, None, None
 
     def sort(self, nodes: Iterable[Node], touched: Touched) -> None:
-        """Put the nodes where they would be if they had come in this order."""
+        """Put the nodes where they would be if they had been added in this order."""
         self._own_tree()
         self._tree = NodeTree(nodes)
         touched.rearranged = True
 
     def sort_images(self, nodes: Iterable[Node]) -> None:
-        """Have the sizes of images that there would be if the nodes had come in this order."""
+        """Give images the sizes that they would have if the nodes had been added in this order."""
         if self._mixed:
             sizes_in_order(self.images, nodes, self._mixed)
 
@@ -342,7 +342,7 @@ class Nodes:
             self.places = self.places.copy()
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be computed again."""
+        """Leave out cached results."""
         return self.__dict__ | {"_by_name": None, "_of_shape": None, "_names_and_shapes": None}
 
 

@@ -22,7 +22,7 @@ _NOBODY: Members = {}
 
 
 class MemberIndex:
-    """The pods of each group, wherever they are (`pkg/scheduler/backend/cache/podgroupstate.go`).
+    """The pods of each group, on any node or pending (`pkg/scheduler/backend/cache/podgroupstate.go`).
 
     Built when it is first needed, and updated from then on. Forks share what is built.
     """
@@ -50,7 +50,7 @@ class MemberIndex:
         return self._groups.get(group, _NOBODY)
 
     def put(self, pod: PodInfo) -> None:
-        """The pod is there now, in place of one of its key."""
+        """The pod was added, or replaces one with its key."""
         if self._groups is not None and pod.pod.spec.scheduling_group is not None:
             self._members_of(pod)[pod.key] = pod
 
@@ -111,7 +111,7 @@ class Nominations:
         return [name]
 
     def sort(self) -> None:
-        """Have them in the API server's order of pods."""
+        """Put them into the API server's order of pods."""
         self._own()
         pods = {pod.key: pod for pods in self.by_node.values() for pod in pods}
         node_of, self.by_node, self.node_of = self.node_of, {}, {}

@@ -69,7 +69,7 @@ class State:
         #: Changes with every `apply`.
         self.generation = next_generation()
         self._history = History()
-        #: What `since` has said, and at which generation: many caches ask the same.
+        #: The results of `since`, and the generation that they are valid for: many caches ask the same.
         self._answers: tuple[int, dict[int, Touched | None]] = 0, {}
         self._nodes = Nodes(cluster.all(Node))
         self._pods = Pods(cluster, self._nodes)
@@ -176,7 +176,7 @@ class State:
         self.cluster.derive_all()
 
     def forget_history(self) -> None:
-        """Let go of what was done, and of all that it was about: caches of this state start again."""
+        """Drop the history, to free its objects: caches of this state start again."""
         self._history, self._answers = History(), (0, {})
 
     # --- changes -------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class State:
     def _delete(self, change: Delete, touched: Touched) -> None:
         gone = self.cluster._pop(change.kind, change.key)
         if change.kind is Node:
-            self.cluster.gone_nodes |= {change.key}  # also a node that is not in the input, but has pods
+            self.cluster.gone_nodes |= {change.key}  # including a node that is not in the input, but has pods
         if gone is None:
             return
         touched.objects.append((change.kind, change.key))
@@ -264,7 +264,7 @@ class State:
             self._nodes.sort(nodes.values(), touched)
         self._nodes.sort_images(nodes.values())
         self._pods.sort(misplaced.get(Pod, set()), touched)
-        if self.cluster.is_whole:  # a node that is not there is gone: only what the pods say about it is kept
+        if self.cluster.is_whole:  # a node that is absent is gone: only what its pods say about it is kept
             self.cluster.gone_nodes = frozenset(self._nodes_marked_gone())
 
     def _nodes_marked_gone(self) -> Iterator[str]:
@@ -283,7 +283,7 @@ class State:
     # --- elsewhere -----------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, object]:
-        """What can be found again is not taken along."""
+        """Cached results are left out."""
         return self.__dict__ | {"_history": History(), "_answers": (0, {})}
 
     def __setstate__(self, state: dict[str, object]) -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from typing import Any, Generic
 
 from kwhatif.errors import InputError, OutOfTime, Problem, WorkersLost
-from kwhatif.questions.story.player import Outcome, Player, S
+from kwhatif.questions.story.played import Outcome, Player, S
 from kwhatif.sweep.processes import blocks
 
 #: The timeout for a scheduler that does not answer.

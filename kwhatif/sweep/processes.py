@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
 from kwhatif.errors import OutOfTime, WorkersLost
-from kwhatif.questions.story.player import Named, Outcome, Player, S
+from kwhatif.questions.story.played import Named, Outcome, Player, S
 
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000

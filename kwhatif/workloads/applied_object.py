@@ -1,4 +1,4 @@
-"""An object once a manifest is applied: the manifest merged with the existing object (`workloads.merge`)."""
+"""An object once a manifest is applied: the manifest merged with the existing object."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def digest_of(template: PodTemplateSpec, salt: str) -> TemplateDigest | None:
 
 
 def merged_digest(new: TemplateText, known: PodTemplateSpec) -> TemplateDigest | None:
-    """The digest of a template of which a snapshot has kept one, once another one is applied; see `workloads.merge`."""
+    """The digest of a template of which a snapshot has kept one, once another one is applied (`applied_template`)."""
     stored = known_template(known)
     given = digest_of(PodTemplateSpec(text=new), known.digest.salt) if known.digest is not None else None
     if stored is None or given is None or known.digest is None:

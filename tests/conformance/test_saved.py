@@ -61,7 +61,7 @@ def session(source: Collected, case: Path) -> Session:
         if config.exists()
         else None
     )
-    return Session(loaded.cluster, profiles=scheduler.profiles if scheduler else None, caveats=loaded.caveats)
+    return Session.of(loaded.cluster, profiles=scheduler.profiles if scheduler else None, caveats=loaded.caveats)
 
 
 def report(source: Collected, case: Path) -> Json:

@@ -47,8 +47,7 @@ from kwhatif.kube.model.policy import (
 from kwhatif.kube.model.resource import ResourceClaimTemplate
 from kwhatif.kube.model.workload import CronJob, CronJobSpec, DaemonSet, DaemonSetSpec, Job, JobSpec
 from kwhatif.questions.again import Concern, sight_of
-from kwhatif.questions.session.session import Session
-from kwhatif.questions.session.tried import Tried
+from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded
 from kwhatif.state.change import ChangedObject, Delete, Upsert
@@ -89,7 +88,7 @@ def _fates(report: Report) -> Any:
 
 
 def _asked(session: Session, manifest: Any) -> tuple[Report, Concern]:
-    session.tried = Tried()
+    session = replace(session, attempts=AttemptLog())
     report = kwhatif.preempt(session) if manifest is None else kwhatif.schedule(session, manifest)
     return report, Concern(report, session)
 
@@ -203,7 +202,7 @@ class _Loaded:
     def __init__(self, path: Path) -> None:
         self.session = kwhatif.load(path, kubernetes_version="1.36")
         cluster, random = self.session.cluster, Random(path.parent.name)
-        cluster.is_whole, self.session.age = True, 0
+        cluster.is_whole, self.session = True, replace(self.session, age=0)
         there = list(cluster.all(Pod).values())
         there += [_waiting(random.choice(there), priority) for priority in (0, 1_000)] if there else []
         pods = (_said_before(pod, random) for pod in there)

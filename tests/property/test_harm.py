@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.policy.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.scheduler.framework.reference import use_reference
 from tests.examples import examples

@@ -101,7 +101,7 @@ def _session(cluster: Cluster, *kinds: type) -> Session:
     for kind in cluster.counts():
         if not kinds or kind in kinds:
             dump.add_all(kind, cluster.all(kind))
-    return Session(dump)
+    return Session.of(dump)
 
 
 def _said(verdict: VerdictRow) -> tuple[object, ...]:

@@ -48,7 +48,7 @@ def shuffled(cluster: Cluster, seed: int) -> Cluster:
 def test_the_order_of_the_input_never_changes_a_decision(case: Path) -> None:
     session = load(case)
     pods = stored_pods(session, case / "pod.yaml")
-    again = Session(shuffled(session.cluster, seed=7), profiles=session.profiles)
+    again = Session.of(shuffled(session.cluster, seed=7), profiles=session.profiles)
     assert each_alone(session, pods).decisions == each_alone(again, pods).decisions
 
 

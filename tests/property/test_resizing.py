@@ -12,8 +12,7 @@ import kwhatif
 from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.questions.story.played import begin
-from kwhatif.questions.story.simulate import Playing
+from kwhatif.questions.story.simulate import Playing, begin
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizing import allocated, is_under_way
 from kwhatif.sources.manifests.edits import read_edits

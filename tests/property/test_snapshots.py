@@ -28,7 +28,7 @@ def read_back(saved: Saved) -> Collected:
 def decided(source: Collected, keys: list[str]) -> Any:
     loaded = source.fork().admitted()
     pods = [loaded.cluster.all(Pod)[key] for key in keys]
-    return json.loads(each_alone(Session(loaded.cluster), pods).to_json())["decisions"]
+    return json.loads(each_alone(Session.of(loaded.cluster), pods).to_json())["decisions"]
 
 
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))

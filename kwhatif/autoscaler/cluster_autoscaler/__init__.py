@@ -9,14 +9,22 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Autoscaler, IgnoredPod, RefusedPod, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler.groups import DEFAULT_EXPANDER, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_halted, unready_of
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_mirror, pods_to_help, shown, snapshot_of
 from kwhatif.autoscaler.cluster_autoscaler.scale_down import ScaleDown
 from kwhatif.autoscaler.cluster_autoscaler.scale_up import ScaleUp, Scaling, upcoming
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template, copied_templates, templates_of
-from kwhatif.autoscaler.contract import Decided, NewNode, free_names
+from kwhatif.autoscaler.contract import (
+    Autoscaler,
+    Decided,
+    IgnoredPod,
+    NewNode,
+    RefusedPod,
+    ScalingPlan,
+    ScalingRound,
+    free_names,
+)
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerHalted,

@@ -16,7 +16,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
-from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod import Pod, is_daemon_pod, pod_condition
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.kube.model.storage import CSINode
@@ -33,8 +33,7 @@ _MOST_KINDS = 10
 
 def is_daemon(pod: Pod) -> bool:
     """Whether it is a DaemonSet's, or counts as one (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
-    owner = controller_of(pod.metadata)
-    return (owner is not None and owner.kind == "DaemonSet") or pod.metadata.annotations.counts_as_daemon == "true"
+    return is_daemon_pod(pod) or pod.metadata.annotations.counts_as_daemon == "true"
 
 
 def is_mirror(pod: Pod) -> bool:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import Destination, NearestNode, NodeVerdict
 from kwhatif.autoscaler.cluster_autoscaler.drainability import Budgets, Rules
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup, NodeGroups
@@ -25,6 +24,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import (
 )
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
+from kwhatif.autoscaler.contract import Destination, NearestNode, NodeVerdict
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import SECOND

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.autoscaler.answer import Autoscaler, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.contract import Decided, NewNode, free_names
+from kwhatif.autoscaler.contract import Autoscaler, Decided, NewNode, ScalingPlan, ScalingRound, free_names
 from kwhatif.autoscaler.karpenter.amounts import parsed, subtracted
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.disruption import disruption_plan

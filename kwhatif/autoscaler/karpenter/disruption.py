@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from kwhatif.autoscaler.answer import DisruptionCommand, KeptNode, ScalingPlan
+from kwhatif.autoscaler.contract import DisruptionCommand, KeptNode, ScalingPlan
 from kwhatif.autoscaler.karpenter.amounts import NODES, parsed
 from kwhatif.autoscaler.karpenter.candidates import (
     BLOCKED,

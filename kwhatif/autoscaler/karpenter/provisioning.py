@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.answer import ExistingNode, IgnoredPod, NewNodeClaim, RefusedPod, ScalingRound
-from kwhatif.autoscaler.contract import NewNode
+from kwhatif.autoscaler.contract import ExistingNode, IgnoredPod, NewNode, NewNodeClaim, RefusedPod, ScalingRound
 from kwhatif.autoscaler.karpenter.amounts import Amounts
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.existing_nodes import SchedulerInputs

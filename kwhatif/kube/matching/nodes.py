@@ -260,7 +260,7 @@ UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SC
 def tolerates(toleration: Toleration, taint: Taint, *, compares: bool = False) -> bool:
     """Whether the toleration tolerates the taint.
 
-    `Lt` and `Gt` do only for who `compares`: the gate TaintTolerationComparisonOperators is off in 1.36.
+    `Lt` and `Gt` do only if it `compares`: the gate TaintTolerationComparisonOperators is off in 1.36.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False

@@ -92,7 +92,7 @@ class ObjectRef(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """What commands and edits call it, such as `deployment/shop/web`."""
+        """The name in commands and edits, such as `deployment/shop/web`."""
         return f"{self.kind.lower()}/{self.key}"
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class ObjectRef(NamedTuple):
 
 
 def list_order(key: str) -> str:
-    """What keys are sorted by in the API server's lists: by namespace, then name.
+    """The sort key of the API server's lists: by namespace, then name.
 
     No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
     """
@@ -133,7 +133,7 @@ class Cluster:
 
     def __init__(self, objects: Iterable[KubernetesObject] = ()) -> None:
         self._kinds: dict[type, Overlay[str, KubernetesObject]] = {}
-        #: Of every kind, and of every kind and namespace that has changed since it was read.
+        #: By kind, and by kind and namespace for all that have changed since they were read.
         self._generations: dict[type | tuple[type, str], int] = {}
         #: The values of `derived`, by the function that builds them.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
@@ -245,7 +245,7 @@ class Cluster:
                 self._derived[build] = _Derived(kinds, since, after_all)
 
     def _followers(self, kind: type) -> Sequence[Callable[[Cluster], Any]]:
-        """What is derived of the kind and kept up with it."""
+        """The values that are derived from the kind and updated with it."""
         known = self._following.get(kind)
         if known is None:
             derived = self._derived.items()
@@ -273,19 +273,19 @@ class Cluster:
         return cast("V", remembered.value)
 
     def forget_derived(self, kind: type) -> None:
-        """Drop what is derived of that kind: for a fork in which many such objects change, and few ask for it."""
+        """Drop the values derived from that kind: for a fork in which many such objects change, and few readers ask."""
         self._derived = {build: found for build, found in self._derived.items() if kind not in found.kinds}
         self._following = {}
 
     def derive_all(self) -> None:
-        """Derive here what any fork of this collection has asked for, so that later forks share it."""
+        """Derive the values that any fork of this collection has asked for, so that later forks share them."""
         for build, kinds in list(self._asked.items()):
             self.derived(build, *kinds)
 
     def take_over(self) -> None:
-        """Have what forks have derived of these very objects, and keep it up with them from now on.
+        """Take over the values that forks have derived from these objects, and update them from now on.
 
-        For a collection that goes on changing while its forks are asked: what one fork derives the later ones have.
+        If a collection changes while its forks are read, later forks have the values that one fork derived.
         """
         for build, found in self._of_origin.items():
             if found.generations == tuple([self._generations.get(kind, 0) for kind in found.kinds]):

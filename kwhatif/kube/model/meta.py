@@ -1,4 +1,4 @@
-"""What all objects share: metadata, owners, selectors, times."""
+"""The parts that all objects share: metadata, owners, selectors, times."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class CustomResourceRef(Model):
     kind: str = ""
     group: str = ""
     name: str = ""
-    #: Whether the input lacks it: what stands for it was made up of its pods.
+    #: Whether the input lacks it: the object that stands for it was inferred from its pods.
     inferred: bool = False
 
 

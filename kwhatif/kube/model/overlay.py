@@ -210,7 +210,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         self._base, self._owned = {key: whole[key] for key in keys}, True
 
     def sort(self, misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
-        """Bring the keys into the order of `rank`, in which all others than these are already.
+        """Sort the keys by `rank`; all keys except these are in order already.
 
         That is done when the order is first asked for, once for all forks: most of them only look up keys.
         """
@@ -304,7 +304,7 @@ class _LateOrder(Generic[K, V]):
     def _in_order(self) -> list[K]:
         base, misplaced, rank = self._base, self.misplaced, self._rank
         last = list(islice(reversed(base), len(misplaced)))
-        if misplaced == set(last):  # as when they have just come
+        if misplaced == set(last):  # as for new keys
             rest = list(islice(base, len(base) - len(misplaced)))
         else:
             rest = [key for key in base if key not in misplaced]

@@ -367,6 +367,17 @@ def is_static(pod: Pod) -> bool:
     return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
 
 
+def is_daemon_pod(pod: Pod) -> bool:
+    """Whether a DaemonSet controls the pod."""
+    owner = controller_of(pod.metadata)
+    return owner is not None and owner.kind == "DaemonSet"
+
+
+def is_node_bound(pod: Pod) -> bool:
+    """Whether the pod belongs to its node, and does not come back elsewhere: a DaemonSet's, or a static one."""
+    return is_daemon_pod(pod) or is_static(pod)
+
+
 def is_ready(pod: Pod) -> bool:
     """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
     ready = pod_condition(pod, "Ready")

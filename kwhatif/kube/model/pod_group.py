@@ -9,7 +9,7 @@ from kwhatif.kube.model.pod import Pod, PodCondition
 
 
 class NoFields(Model):
-    """A choice that has nothing more to say: it is there, or it is not."""
+    """A choice without fields: it is present, or it is absent."""
 
 
 class GangPolicy(Model):
@@ -61,7 +61,7 @@ class WorkloadTemplateReference(Model):
 
 
 class GroupFields(Model):
-    """What a PodGroup and the template of one in a Workload both say."""
+    """The fields that a PodGroup and its template in a Workload have in common."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     scheduling_constraints: SchedulingConstraints | None = None
@@ -77,7 +77,7 @@ class PodGroupSpec(GroupFields):
 
     workload_ref: WorkloadTemplateReference | None = None
     parent_composite_pod_group_name: str = ""
-    #: Of a PodGroup of another scheduler, until it is told apart.
+    #: Set for a PodGroup of another scheduler, until the reader has recognized it.
     min_member: Int32 = 0
 
 

@@ -141,7 +141,7 @@ class InjectedContainers(msgspec.Struct, frozen=True):
 
 
 class Injection(msgspec.Struct, frozen=True, kw_only=True):
-    """What pods get that their template lacks."""
+    """The parts that pods get in addition to their template."""
 
     containers: InjectedContainers = InjectedContainers()
     init_containers: InjectedContainers = InjectedContainers()
@@ -175,10 +175,10 @@ class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Webhooks(Protocol):
-    """Answers what webhooks would add to a pod that is created now."""
+    """Finds the parts that webhooks would add to a new pod."""
 
     def injection(self, pod: Pod, owner: str) -> KnownInjection | None:
-        """What is added to a pod.
+        """The parts that are added to a pod.
 
         Args:
             pod: the pod as its controller or user creates it.

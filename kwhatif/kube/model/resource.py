@@ -13,7 +13,7 @@ from kwhatif.kube.model.quantity import QuantityText
 
 
 class CapacityRequestPolicyRange(Model):
-    """What a request may consume: from `min` to `max` in steps."""
+    """The amounts that a request may consume: from `min` to `max` in steps."""
 
     min: QuantityText | None = None
     max: QuantityText | None = None

@@ -26,10 +26,10 @@ from kwhatif.questions.advise.proof import Asking, Proof, Proven
 from kwhatif.questions.advise.rows import FoundAdvice, Rows, going
 from kwhatif.questions.advise.search import Search, Searched
 from kwhatif.questions.decisions.decide import in_full, objections_of
+from kwhatif.questions.decisions.described import Describe
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.placing.described import Describe
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow, GoingRow

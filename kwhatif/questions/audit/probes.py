@@ -25,8 +25,7 @@ from kwhatif.questions.audit.standing import BudgetProbe, Pending, Returns, Upgr
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played
-from kwhatif.questions.story.player import together
+from kwhatif.questions.story.played import Played, together
 from kwhatif.questions.story.rows import story_of
 from kwhatif.report.risks import AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import Story

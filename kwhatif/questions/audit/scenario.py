@@ -17,8 +17,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
-from kwhatif.questions.story.played import Played, SettledCluster
-from kwhatif.questions.story.player import Player
+from kwhatif.questions.story.played import Played, Player, SettledCluster
 from kwhatif.questions.story.simulate import Playing
 from kwhatif.report.risks import HarmRow, ProbeName
 

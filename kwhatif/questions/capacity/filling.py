@@ -23,17 +23,16 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import ZONE
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
-from kwhatif.questions.capacity.gangs import Gangs
-from kwhatif.questions.capacity.more import pods_without_end, waiting
+from kwhatif.questions.capacity.more import Gangs, pods_without_end, waiting
 from kwhatif.questions.capacity.room import Shortage, shortage
 from kwhatif.questions.decisions.decide import denied, ignored, in_full, in_short, objections_of, refusal, stand_in
+from kwhatif.questions.decisions.described import AtOnce
 from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.groups.gates import is_about_groups
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings
 from kwhatif.questions.manifests.daemons import arrive, new_nodes, run_daemons
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.placing.described import AtOnce
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.pod_groups import is_about_groups
 from kwhatif.questions.rows import decision_about, requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow

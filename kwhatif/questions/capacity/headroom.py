@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.edits.edit import ScaleToMax, SourcedEdit
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, ObjectRef
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.kinds import find
-from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_node_bound
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
+from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.capacity.filling import CapacityCount, Part
-from kwhatif.questions.capacity.gangs import members_of
+from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied
+from kwhatif.questions.manifests.differences import Differences
+from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.capacity import CapacityRow, PeakRow, ShapeRow
+from kwhatif.report.capacity import CapacityRow, PeakRow, PeakWorkloadRow, ShapeRow
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.owners import pods_of
 
 #: The most kinds to count, those with most pods.
 MOST_SHAPES = 10
@@ -97,11 +102,7 @@ def shapes(state: State) -> list[Shape]:
     known = state.cluster.all(PodGroup) if has_groups(state.cluster) else {}
     for info in state.pods.values():
         pod = info.pod
-        owner = controller_of(pod.metadata)
-        is_tied = pod.metadata.annotations.mirror is not None or (
-            owner is not None and owner.kind in ("DaemonSet", "Node")
-        )
-        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None or is_tied:
+        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None or is_node_bound(pod):
             continue
         if group_of(pod) in known:
             members.setdefault(group_of(pod), []).append(info)
@@ -142,3 +143,48 @@ def _representative(name: str, pods: Sequence[PodInfo], cluster: Cluster) -> App
 
 def _belongs(info: PodInfo, name: str) -> bool:
     return (owner_and_workload(info.pod)[1] or f"Pod {info.key}") == name
+
+
+class Peak(NamedTuple):
+    """The session at the peak, and what it came to."""
+
+    session: Session
+    row: PeakRow
+
+
+def at_peak(session: Session) -> Peak:
+    """Scale as the edit `scale hpa to max` does, and place what waits then; pods may evict others on the way.
+
+    Raises:
+        InputError: no HorizontalPodAutoscaler scales a workload.
+    """
+    edit = ScaleToMax(text="scale hpa to max")
+    scaled = edit_session(session, [SourcedEdit("--peak", edit)])
+    filling = CapacityCount(scaled, ())
+    filling.end()
+    said = {each.pod: each.message for each in filling.earlier}
+    state = filling.state
+    row = PeakRow(
+        workloads=tuple(_workloads(session, scaled, filling, said)),
+        evicted=tuple(sorted(key for key in scaled.state.pods.keys() - state.pods.keys())),
+    )
+    return Peak(scaled.at(state), row)
+
+
+def _workloads(
+    before: Session, after: Session, filling: CapacityCount, said: dict[str, str]
+) -> Iterator[PeakWorkloadRow]:
+    differences = Differences(before.state, after.state)
+    for kind in SCALABLE:
+        for each in differences.of(kind):
+            old, new = each.before, each.after
+            if old is None or new is None or replicas_of(new) <= replicas_of(old):
+                continue
+            waiting = [key_of(pod) for pod in pods_of(new, filling.state.cluster) if not pod.spec.node_name]
+            yield PeakWorkloadRow(
+                workload=f"{kind.__name__} {each.key}",
+                replicas=replicas_of(old),
+                peak=replicas_of(new),
+                pending=len(waiting),
+                message=next((said[key] for key in waiting if said.get(key)), ""),
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from msgspec.structs import replace
@@ -15,13 +15,21 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod_group import PodGroup, PodGroupStatus
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import stand_in
+from kwhatif.questions.judging.pending_pods import in_queue_order, unschedulable_pods
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.placing.pending_pods import in_queue_order, unschedulable_pods
+from kwhatif.questions.pod_groups import GroupRows, Tries
 from kwhatif.questions.session.session import Session
-from kwhatif.scheduler.framework.profile import scheduler_of
+from kwhatif.report.capacity import GangFitRow
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.pod_groups import GroupRow
+from kwhatif.scheduler.framework.profile import Profile, scheduler_of
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupResult
+from kwhatif.simulation.instant import InstantEngine
+from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import unstarted
@@ -97,3 +105,87 @@ def _has_pending(applied: Applied, state: State) -> bool:
     if not state.pending or isinstance(obj, Pod):
         return isinstance(obj, Pod) and key_of(obj) in state.pending
     return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))
+
+
+def members_of(group: str, state: State, file: str) -> Iterator[Applied]:
+    """The pods of a group of the cluster, to have more of them; `file`: how they were asked for."""
+    for key, info in sorted(state.members_of(group).items()):
+        yield Applied(info.pod, SourceRow(file=file, object=f"Pod {key}"), restarted=True)
+
+
+class TriedGang(NamedTuple):
+    """One more group was tried."""
+
+    result: GroupResult
+    #: Its result, under the name of the group that it is a copy of.
+    row: GroupRow
+
+
+class Gangs:
+    """Places groups by an engine, which changes."""
+
+    def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
+        self._engine, self._profiles = engine, profiles
+        #: The cycles of groups that have evicted others.
+        self.evicting: list[GroupResult] = []
+        #: By key of the group that others are like: what is said of them.
+        self._rows: dict[str, GangFitRow] = {}
+
+    def place(self, key: str, number: int, pods: Sequence[Pod], spared: Collection[str] | None) -> TriedGang:
+        """Try one more group like that one, with these pods; what finds no node does not stay.
+
+        Args:
+            key: of the group that it is like.
+            number: how many of them there are with it.
+            pods: its pods, which are of the group of that key.
+            spared: keys of the pods that it may not evict: they would not fit together; None: it evicts none at all.
+        """
+        state = self._engine.api_server.state
+        like = state.cluster.all(PodGroup)[key]
+        group = _another(like, number)
+        infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.resizes) for pod in pods]
+        infos.sort(key=lambda info: (-info.priority, info.key))
+        state.apply(Upsert(group), *(Upsert(info.pod) for info in infos))
+        result = self._engine.attempt_group(group, infos)
+        victims = () if result.preemption is None else [pod.key for pod in result.preemption.pods]
+        if victims and spared is not None and not any(key in spared for key in victims):
+            self.evicting.append(result)
+            result = self._engine.evict_for_group(result)
+        placed = self._engine.carry_out_group(result)
+        row = self._row(group, key, result, placed)
+        state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in placed))
+        if not placed:
+            state.apply(Delete(PodGroup, key_of(group)))
+        self._note(like, result, len(pods))
+        return TriedGang(result, row)
+
+    def _row(self, group: PodGroup, like: str, result: GroupResult, placed: Collection[str]) -> GroupRow:
+        outcome = GroupOutcome(result, "" if result.is_placed else result.status.message)
+        tries = Tries({key_of(group): outcome}, placed, {})
+        return replace(GroupRows(self._engine.api_server, self._profiles, tries).group(group), group=like)
+
+    def _note(self, like: PodGroup, result: GroupResult, pods: int) -> None:
+        key = key_of(like)
+        row = self._rows.get(key) or GangFitRow(
+            group=key, pods=pods, min_count=like.min_count, topology_key=like.topology_key
+        )
+        if result.is_placed:
+            counts = {**row.placements, result.placement: row.placements.get(result.placement, 0) + 1}
+            row = replace(row, fit=row.fit + 1, placements=counts if like.topology_key else {})
+        self._rows[key] = row
+
+    @property
+    def rows(self) -> tuple[GangFitRow, ...]:
+        """What fits of each."""
+        return tuple(self._rows[key] for key in sorted(self._rows))
+
+
+def _another(like: PodGroup, number: int) -> PodGroup:
+    meta = replace(like.metadata, name=f"{like.metadata.name}-more-{number}", uid="")
+    return replace(like, metadata=meta, status=PodGroupStatus())
+
+
+def _of_group(pod: Pod, name: str) -> Pod:
+    named = pod.spec.scheduling_group
+    assert named is not None, "it is of a group"
+    return replace(pod, spec=replace(pod.spec, scheduling_group=replace(named, pod_group_name=name)))

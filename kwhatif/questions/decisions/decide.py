@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
-from kwhatif.questions.decisions.nearest_miss import nearest_miss
-from kwhatif.questions.decisions.unknown_names import unknown_objects
+from kwhatif.questions.decisions.nearest_miss import nearest_miss, unknown_objects
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import (
     decision_about,

@@ -21,13 +21,13 @@ from kwhatif.kube.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import PodSource
-from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
-from kwhatif.questions.groups.turns import GroupTurns
-from kwhatif.questions.judging.planned import Planned
+from kwhatif.questions.decisions.described import caveats_of
+from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.run import Played
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
+from kwhatif.questions.pod_groups import GroupTurns
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
@@ -106,7 +106,7 @@ class _Group(NamedTuple):
 
 
 class AloneRun:
-    """Like `InstantRun`, but each pod comes to the same state, beside what is there: nothing is replaced or removed."""
+    """Like `InstantRun`, but each pod comes to the same state beside those of the cluster: nothing is replaced."""
 
     def __init__(
         self, profiles: Mapping[str, Profile], new_pods: NewPods, planner: Planner, described: int | None

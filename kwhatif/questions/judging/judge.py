@@ -27,19 +27,29 @@ from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
-from kwhatif.questions.decisions.workload_rows import room_for_pods, workload_row
-from kwhatif.questions.groups.gates import is_about_groups, with_groups
+from kwhatif.questions.decisions.described import Describe, Explain
 from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
-from kwhatif.questions.judging.planned import PendingPods, Planned
+from kwhatif.questions.judging.manifest_rollout import Planned
+from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.judging.run import InstantRun, Played
-from kwhatif.questions.manifests.applied import Applied, apply_groups, apply_surroundings, not_asked, warnings_of
+from kwhatif.questions.manifests.applied import (
+    Applied,
+    apply_groups,
+    apply_surroundings,
+    ends,
+    in_phases,
+    not_asked,
+    warnings_of,
+    with_groups,
+    without_earlier_runs,
+)
 from kwhatif.questions.manifests.daemons import new_nodes, run_daemons
-from kwhatif.questions.manifests.hooks import ends, in_phases, without_earlier_runs
 from kwhatif.questions.manifests.new_pods import NewPods, Planner
-from kwhatif.questions.placing.described import Describe, Explain
-from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.session.session import Session, without_modelled
+from kwhatif.questions.pod_groups import is_about_groups
+from kwhatif.questions.rows import room_for_pods, workload_row
+from kwhatif.questions.session.completeness import without_modelled
+from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import JudgedWorkload, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -268,8 +278,8 @@ class _Judging:
         return judged
 
     def _note_more(self) -> None:
-        if self._session.tried is not None:
-            self._session.tried.note_more()
+        if self._session.attempts is not None:
+            self._session.attempts.note_more()
 
     def _settled(self, planned: Sequence[Planned], state: State) -> Played:
         """With time: rollouts continue to their end, with all reactions."""

@@ -1,13 +1,14 @@
-"""`ManifestRollout`: one object of the manifests in a simulation: how it is applied, its pods, and its rollout."""
+"""`Planned`: an object of the manifests, and what becomes of its pods; `ManifestRollout`: the same in a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, Denied
+from kwhatif.admission.outcome import Admitted, ChangeRow, Denied
 from kwhatif.controllers.contract import View
 from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
 from kwhatif.controllers.daemon_set import nodes_of
@@ -15,16 +16,18 @@ from kwhatif.controllers.deployment import is_of_old_template
 from kwhatif.controllers.pods import is_available, revision_label
 from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.questions.decisions.decide import denied
-from kwhatif.questions.judging.planned import HOLDS_UP, Asked, Planned, waiting_for
+from kwhatif.questions.decisions.described import Explained
+from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import decision_about
-from kwhatif.report.decision import Decision, RolloutRow
+from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import Reactions
+from kwhatif.workloads.comparison import WorkloadUpdate
 from kwhatif.workloads.daemon_set import bounds_of
 from kwhatif.workloads.deployment import bounds_for, free_names
 from kwhatif.workloads.expand import replicas_of
@@ -32,13 +35,91 @@ from kwhatif.workloads.job import run_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, most_unavailable, ordinals_of
 
+#: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
+#: another scheduler nothing is known.
+HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
+
+
+class Planned(msgspec.Struct):
+    """One object of which there are pods, and what has become of them."""
+
+    applied: Applied
+    #: With a name, where the API server makes one.
+    object: KubernetesObject
+    #: What applying it changes.
+    plan: WorkloadUpdate = WorkloadUpdate("new")
+    removed: tuple[Pod, ...] = ()
+    #: In their controller's order; None while the pod is in the queue.
+    decisions: dict[str, Decision | None] = {}
+    #: The first pod that will not run, as things are: what is to be made after it is not.
+    held_up: Decision | None = None
+    #: How far the rollout comes, where its pods are replaced step by step.
+    rollout: RolloutRow | None = None
+    #: Whether the API server does not take the object itself.
+    is_refused: bool = False
+    explained: Explained = msgspec.field(default_factory=Explained)
+    #: By key, how admission has changed a pod.
+    changes: dict[str, tuple[ChangeRow, ...]] = {}
+
+    @property
+    def decided(self) -> list[Decision]:
+        """The decisions that are made."""
+        return [each for each in self.decisions.values() if each is not None]
+
+    @property
+    def update(self) -> UpdateKind:
+        """What becomes of it."""
+        return self.plan.kind
+
+    @property
+    def leaving(self) -> tuple[Pod, ...]:
+        """The pods that go whatever becomes of the new ones; of others, controllers decide which go, and when."""
+        goes_on = self.update == "changed" and isinstance(self.object, StatefulSet)
+        return () if goes_on else self.removed
+
+    def copy(self) -> Planned:
+        """A plan like this one, of whose pods nothing has become yet."""
+        return replace(self, decisions=self.decisions.copy(), explained=Explained(), changes={})
+
+    def decide(self, decision: Decision) -> None:
+        """This is what becomes of one of the pods."""
+        self.decisions[decision.pod] = replace(
+            decision,
+            source=self.applied.source,
+            runs_on=self.applied.runs_on,
+            changes=() if decision.outcome == "Denied" else self.changes.get(decision.pod, ()),
+        )
+        if self.held_up is None and decision.outcome in HOLDS_UP:
+            self.held_up = decision
+
+
+class AskedPod(msgspec.Struct):
+    """A pending pod whose fate is asked for."""
+
+    explained: Explained
+    #: The object that it counts with; None: it is asked for by itself.
+    planned: Planned | None = None
+
+
+def waiting_for(pod: Pod, first: Decision) -> Decision:
+    """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
+    return decision_about(
+        pod,
+        "Waits",
+        priority=first.priority,
+        priority_class_name=first.priority_class_name,
+        preemption_policy=first.preemption_policy,
+        scheduler_name=first.scheduler_name,
+        waits_for=first.pod,
+    )
+
 
 class ManifestRollout:
     """What has become of one object's pods so far."""
 
     def __init__(self, planned: Planned, number: int) -> None:
         self.planned = planned
-        self.asked = Asked(planned.explained, planned)
+        self.asked = AskedPod(planned.explained, planned)
         #: Its place among all objects.
         self.number = number
         self._object: Any = planned.object

@@ -12,8 +12,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodCondition
+from kwhatif.questions.decisions.described import Explain
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.placing.described import Explain
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.session.stand_ins import stand_in_rows

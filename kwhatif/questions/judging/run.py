@@ -16,11 +16,11 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, StatefulSet
-from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import HOLDS_UP, Asked, PendingPods, Planned
+from kwhatif.questions.decisions.described import AtOnce, Described, Explain
+from kwhatif.questions.judging.manifest_rollout import HOLDS_UP, AskedPod, ManifestRollout, Planned
+from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.manifests.new_pods import assumed_of_new
 from kwhatif.questions.manifests.writes import apply, prepare
-from kwhatif.questions.placing.described import AtOnce, Described, Explain
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
@@ -161,19 +161,19 @@ class ManifestRun:
             manifest.admitted(pod, outcome)
 
     def _tried(self, result: ScheduleResult) -> None:
-        if self._session.tried is not None:
-            self._session.tried.note(result)
+        if self._session.attempts is not None:
+            self._session.attempts.note(result)
         asked = self._asked(result)
         decision = self._decided.decide(result, None if asked is None else asked.explained)
         if asked is not None and decision is not None:
             self._decide(asked, decision)
 
-    def _asked(self, result: ScheduleResult) -> Asked | None:
+    def _asked(self, result: ScheduleResult) -> AskedPod | None:
         """As what the pod is asked for; None: it is not."""
         manifest = self._made.get(result.pod.uid)
         return self._pending.asked.get(result.pod.key) if manifest is None else manifest.asked
 
-    def _decide(self, asked: Asked, decision: Decision) -> None:
+    def _decide(self, asked: AskedPod, decision: Decision) -> None:
         if asked.planned is None:
             self._others.append(decision)
         else:
@@ -267,11 +267,11 @@ class InstantRun(ManifestRun):
         super()._tried(result)
         self._evicting += bool(result.victims)
 
-    def _asked(self, result: ScheduleResult) -> Asked | None:
+    def _asked(self, result: ScheduleResult) -> AskedPod | None:
         """Also the first pending pod that keeps an ordered StatefulSet from going on."""
         asked = super()._asked(result)
         held_up = self._pending.holding_up(result.pod.key) if asked is None and result.outcome in HOLDS_UP else None
-        return asked if held_up is None or held_up.held_up is not None else Asked(held_up.explained, held_up)
+        return asked if held_up is None or held_up.held_up is not None else AskedPod(held_up.explained, held_up)
 
     def _finish(self, manifest: ManifestRollout) -> None:
         decisions = manifest.planned.decisions

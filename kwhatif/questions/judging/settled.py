@@ -17,15 +17,13 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.questions.decisions.caveats import caveats_of
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
-from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.groups.rows import group_rows
-from kwhatif.questions.judging.manifest_rollout import ManifestRollout
-from kwhatif.questions.judging.planned import Asked, PendingPods, Planned
+from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
+from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
+from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
 from kwhatif.questions.manifests.writes import prepare
-from kwhatif.questions.placing.described import Described, Explain, Explained
+from kwhatif.questions.pod_groups import group_rows, is_about_groups
 from kwhatif.questions.rows import decision_about, with_chosen
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_verdict
@@ -283,7 +281,7 @@ class SettledRun(ManifestRun):
         if planned.plan.rolls:
             planned.rollout = manifest.rollout(self._api_server)
 
-    def _decide_in_the_end(self, asked: Asked, key: str) -> None:
+    def _decide_in_the_end(self, asked: AskedPod, key: str) -> None:
         info = self._api_server.state.pods.get(key)
         decision = None if info is None else self._attempts.fate(asked.explained, info.uid, key)
         if decision is not None:

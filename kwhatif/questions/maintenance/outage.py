@@ -15,7 +15,7 @@ from kwhatif.edits.made import recover, taint
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node, Taint
-from kwhatif.kube.model.pod import Pod, is_static, is_terminal
+from kwhatif.kube.model.pod import Pod, is_node_bound, is_static, is_terminal
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.rows import story_of
@@ -158,8 +158,7 @@ def _is_new(lost: Pod, now: Pod | None) -> bool:
 
 def _counts(pod: Pod) -> bool:
     """Whether its loss matters: not that of pods that belong to their node, or have ended."""
-    owner = controller_of(pod.metadata)
-    return not (is_terminal(pod) or is_static(pod) or (owner is not None and owner.kind == "DaemonSet"))
+    return not (is_terminal(pod) or is_node_bound(pod))
 
 
 def _why_it_stays(pod: Pod, api_server: ApiServer) -> BlockedCause:

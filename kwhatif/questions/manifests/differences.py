@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kwhatif.admission.outcome import changes_between
+from kwhatif.admission.pod_update import is_resize
+from kwhatif.admission.quota import Counted, QuotaAdmission
+from kwhatif.controllers.taint_eviction import ready_status
+from kwhatif.edits.edit import Edit
+from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.workloads import ResizeAssumed, ResizeEvicts
+from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.report.inputs import TouchedRow
 from kwhatif.scheduler.framework.reference import is_reference
+from kwhatif.simulation import resizing
+from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
@@ -69,3 +84,142 @@ class Differences:
         for info in infos:
             if self.before.node(info.name) is not info:
                 yield info
+
+
+def recounted_quotas(differences: Differences) -> Iterator[ResourceQuota]:
+    """The quotas with what is used of them now."""
+    before, after = differences.before.cluster, differences.after.cluster
+    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
+    changed = [each for kind in kinds if before.all(ResourceQuota) for each in differences.of(kind)]
+    if changed:
+        gone: list[Counted] = [each.before for each in changed if each.before is not None]
+        new: list[Counted] = [each.after for each in changed if each.after is not None]
+        recounted = {key_of(quota): quota for quota in QuotaAdmission().recount(before, gone, new)}
+        for key, quota in before.all(ResourceQuota).items():
+            known, now = recounted.get(key, quota), after.get(ResourceQuota, key)
+            if now is not None and now.spec is quota.spec and now.status != known.status:
+                yield known
+
+
+def stale_budgets(differences: Differences) -> Iterator[str]:
+    """Budgets whose status still counts pods that are gone, as no controller updates it."""
+    before, after = differences.before.cluster, differences.after.cluster
+    gone = [each.before for each in differences.of(Pod) if each.before is not None and each.after is None]
+    for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
+        if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
+            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` recounts it)"
+
+
+def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
+    try:
+        selector = compile_selector(budget.spec.selector)
+    except SelectorError:
+        return False
+    namespace = budget.metadata.namespace
+    return any(pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels) for pod in pods)
+
+
+def placed_in_order(differences: Differences) -> Iterator[Change]:
+    """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
+    before, after = differences.before, differences.after
+    if before.cluster.generation(Pod) == after.cluster.generation(Pod):
+        return
+    for node in differences.nodes():
+        old = before.node(node.name)
+        keys = [pod.key for pod in node.pods]
+        in_order = sorted(keys, key=lambda key: key.split("/"))
+        is_as_before = old is not None and keys == [pod.key for pod in old.pods]
+        if is_as_before or keys == in_order:
+            continue
+        yield from (Delete(Pod, key) for key in in_order)
+        yield from (Upsert(after.pods[key].pod) for key in in_order)
+
+
+def touched_rows(differences: Differences, edit: Edit) -> Iterator[TouchedRow]:
+    """Every changed object."""
+    verb = edit.text.split(maxsplit=1)[0]
+    for kind in differences.kinds():
+        for each in differences.of(kind):
+            if each.before != each.after:
+                yield _row(f"{kind.__name__} {each.key}", each.before, each.after, verb)
+
+
+def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
+    if old is None or new is None:
+        return TouchedRow(object=name, change="created" if old is None else "deleted")
+    rows = tuple(changes_between(verb, old, new))
+    if isinstance(new, Pod):  # what its kubelet then writes is said in words
+        rows = tuple(row for row in rows if not row.field.startswith("status."))
+    return TouchedRow(object=name, change="changed", fields=rows)
+
+
+class EditedResizes:
+    """The pods that edits have resized, over all edits: one that makes room helps those that wait for it."""
+
+    def __init__(self) -> None:
+        self._waiting: set[str] = set()
+        self._assumed: dict[str, None] = {}
+        self._critical: dict[str, None] = {}
+
+    def settle(self, changed: Iterable[Difference], state: State) -> Iterator[str]:
+        """Let the kubelets decide after an edit, which has changed these pods of the state; yields notes."""
+        fresh: set[str] = set()
+        for key, old, pod in changed:
+            if old is not None and pod is not None and is_resize(pod, old):
+                fresh.add(key)
+        self._waiting |= fresh
+        if not self._waiting:
+            return
+        pods = state.cluster.all(Pod)
+        there = [pods[key] for key in sorted(self._waiting) if key in pods]
+        self._waiting.clear()
+        for pod in resizing.in_order(there):
+            yield from self._decide(pod, state, asked=key_of(pod) in fresh)
+
+    def _decide(self, pod: Pod, state: State, *, asked: bool) -> Iterator[str]:
+        name, key, info = f"Pod {key_of(pod)}", key_of(pod), state.node(pod.spec.node_name)
+        if info is None:
+            yield f"{name}: node {pod.spec.node_name} is not in the input: whether it has room for that is not known"
+            return
+        if ready_status(info.node) == "Unknown":
+            self._waiting.add(key)
+            yield f"{name}: the kubelet of {info.name} is silent: it keeps what it has"
+            return
+        verdict = resizing.decide(pod, info, state.cluster)
+        if verdict.decision == "Fits":
+            if resizing.is_assumed(pod):
+                self._assumed[key] = None
+            restarting = resizing.restarts(pod)
+            state.apply(Upsert(resizing.resized(pod)))
+            why = f", and restarts {', '.join(restarting)} (resizePolicy)" if restarting else ""
+            yield f"kubelet {info.name} has room for that and resizes {name} in place{why}"
+            return
+        if verdict.decision == "Deferred":
+            self._waiting.add(key)
+            if resizing.is_critical(pod):
+                self._critical[key] = None
+        known = pod_condition(pod, resizing.PENDING)
+        if not asked and known is not None and known.reason == verdict.decision:
+            return
+        state.apply(Upsert(resizing.put_off(pod, verdict, None)))
+        yield f"kubelet {info.name} {_SAYS[verdict.decision].format(name, verdict.message)}"
+
+    @property
+    def caveats(self) -> Iterator[Caveat]:
+        """Assumptions about kubelets, and what is not modelled of them."""
+        return caveats_of_resizes(tuple(self._assumed), tuple(self._critical))
+
+
+#: The scheduler does not count what is infeasible; what is deferred it counts as if it were granted.
+_SAYS = {
+    "Deferred": "defers the resize of {} ({}): it keeps what it has, though the scheduler counts what it asks for",
+    "Infeasible": "finds the resize of {} infeasible ({}): it keeps what it has",
+}
+
+
+def caveats_of_resizes(assumed: tuple[str, ...], critical: tuple[str, ...]) -> Iterator[Caveat]:
+    """The caveats of stories and edits about resized pods."""
+    if assumed:
+        yield ResizeAssumed(pods=assumed)
+    if critical:
+        yield ResizeEvicts(pods=critical)

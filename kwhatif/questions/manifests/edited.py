@@ -10,13 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.outcome import Admitted, Denied, changes_between
-from kwhatif.admission.quota import Counted, QuotaAdmission
+from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.edits.edit import Edit, Requests, Resolved, Scaling, SourcedEdit
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import NoNodes
@@ -25,17 +23,22 @@ from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController
 from kwhatif.questions.manifests.applied import Applied, fill_budgets
 from kwhatif.questions.manifests.daemons import DaemonPods, run_daemons
-from kwhatif.questions.manifests.differences import Differences
+from kwhatif.questions.manifests.differences import (
+    Differences,
+    EditedResizes,
+    placed_in_order,
+    recounted_quotas,
+    stale_budgets,
+    touched_rows,
+)
 from kwhatif.questions.manifests.new_pods import NewPods, Planner, caveats_of_webhooks
-from kwhatif.questions.manifests.resized import EditedResizes
 from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
-from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
+from kwhatif.report.inputs import EditRow, SourceRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
@@ -149,15 +152,15 @@ def edit_session(
         # Pods with other requests are as if they had been started with them: their kubelets decide nothing.
         decided = tuple(resizes.settle(() if isinstance(edit, Requests) else differences.of(Pod), state))
         differences = Differences(before, state)
-        state.apply(*map(Upsert, _quotas(differences)), *_in_order(differences))
+        state.apply(*map(Upsert, recounted_quotas(differences)), *placed_in_order(differences))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
         differences = Differences(before, state)
-        at_rest = (*resolved.notes_at_rest, *_stale_budgets(differences))
+        at_rest = (*resolved.notes_at_rest, *stale_budgets(differences))
         notes_at_rest.update(at_rest)
         notes = (*resolved.notes, *at_rest, *made.notes, *decided)
         caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
-        rows.append(EditRow(edit=edit.text, touched=tuple(_touched(differences, edit)), notes=notes))
+        rows.append(EditRow(edit=edit.text, touched=tuple(touched_rows(differences, edit)), notes=notes))
     if found:
         raise InputError(found)
     caveats |= dict.fromkeys(resizes.caveats)
@@ -303,70 +306,3 @@ def _count_pods(workload: object, state: State) -> None:
     if isinstance(workload, Deployment | ReplicaSet | ReplicationController):
         there = len(active(pods_of(workload, state.cluster)))
         state.apply(Upsert(replace(workload, spec=replace(workload.spec, replicas=there))))
-
-
-def _quotas(differences: Differences) -> Iterator[ResourceQuota]:
-    """The quotas with what is used of them now."""
-    before, after = differences.before.cluster, differences.after.cluster
-    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
-    changed = [each for kind in kinds if before.all(ResourceQuota) for each in differences.of(kind)]
-    if changed:
-        gone: list[Counted] = [each.before for each in changed if each.before is not None]
-        new: list[Counted] = [each.after for each in changed if each.after is not None]
-        recounted = {key_of(quota): quota for quota in QuotaAdmission().recount(before, gone, new)}
-        for key, quota in before.all(ResourceQuota).items():
-            known, now = recounted.get(key, quota), after.get(ResourceQuota, key)
-            if now is not None and now.spec is quota.spec and now.status != known.status:
-                yield known
-
-
-def _stale_budgets(differences: Differences) -> Iterator[str]:
-    """Budgets whose status still counts pods that are gone, as no controller updates it."""
-    before, after = differences.before.cluster, differences.after.cluster
-    gone = [each.before for each in differences.of(Pod) if each.before is not None and each.after is None]
-    for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
-        if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
-            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` recounts it)"
-
-
-def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
-    try:
-        selector = compile_selector(budget.spec.selector)
-    except SelectorError:
-        return False
-    namespace = budget.metadata.namespace
-    return any(pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels) for pod in pods)
-
-
-def _in_order(differences: Differences) -> Iterator[Change]:
-    """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
-    before, after = differences.before, differences.after
-    if before.cluster.generation(Pod) == after.cluster.generation(Pod):
-        return
-    for node in differences.nodes():
-        old = before.node(node.name)
-        keys = [pod.key for pod in node.pods]
-        in_order = sorted(keys, key=lambda key: key.split("/"))
-        is_as_before = old is not None and keys == [pod.key for pod in old.pods]
-        if is_as_before or keys == in_order:
-            continue
-        yield from (Delete(Pod, key) for key in in_order)
-        yield from (Upsert(after.pods[key].pod) for key in in_order)
-
-
-def _touched(differences: Differences, edit: Edit) -> Iterator[TouchedRow]:
-    """Every changed object."""
-    verb = edit.text.split(maxsplit=1)[0]
-    for kind in differences.kinds():
-        for each in differences.of(kind):
-            if each.before != each.after:
-                yield _row(f"{kind.__name__} {each.key}", each.before, each.after, verb)
-
-
-def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
-    if old is None or new is None:
-        return TouchedRow(object=name, change="created" if old is None else "deleted")
-    rows = tuple(changes_between(verb, old, new))
-    if isinstance(new, Pod):  # what its kubelet then writes is said in words
-        rows = tuple(row for row in rows if not row.field.startswith("status."))
-    return TouchedRow(object=name, change="changed", fields=rows)

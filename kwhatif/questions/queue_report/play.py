@@ -20,9 +20,8 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import decision_of, in_full
-from kwhatif.questions.groups.gates import is_about_groups
-from kwhatif.questions.groups.turns import GroupTurns, in_group_order
-from kwhatif.questions.placing.described import AtOnce, Describe, Explain, Explained, in_the_way, without
+from kwhatif.questions.decisions.described import AtOnce, Describe, Explain, Explained, in_the_way, without
+from kwhatif.questions.pod_groups import GroupTurns, in_group_order, is_about_groups
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session

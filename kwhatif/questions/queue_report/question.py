@@ -14,9 +14,16 @@ from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_ti
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.questions.decisions.decide import ignored, in_full, in_short
-from kwhatif.questions.placing.described import Describe
-from kwhatif.questions.placing.pending_pods import in_queue_order, may_have_rejected
-from kwhatif.questions.queue_report.play import PendingAttempts, PendingPod, QueueQuestion, Replay, TriedPod, kind_of
+from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.judging.pending_pods import in_queue_order, may_have_rejected
+from kwhatif.questions.queue_report.play import (
+    PendingAttempts,
+    PendingPod,
+    QueueQuestion,
+    Replay,
+    TriedPod,
+    kind_of,
+)
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome

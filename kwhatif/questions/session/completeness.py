@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kwhatif.admission.pod_security import enforced, fills_in_contexts
+from kwhatif.admission.quota_scopes import KNOWN_SCOPES
 from kwhatif.kube.matching.volumes import claim_class, claim_names
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.kube.model.caveat.reading import (
     DanglingReference,
     NoBudgets,
@@ -22,17 +25,21 @@ from kwhatif.kube.model.caveat.reading import (
     NoServices,
     NoStorage,
     OwnersInferred,
+    VersionNotDefault,
 )
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.caveat.workloads import ReplicaSetsInferred
-from kwhatif.kube.model.cluster import Cluster, lacks, lacks_node
+from kwhatif.kube.model.cluster import Cluster, key_of, lacks, lacks_node
 from kwhatif.kube.model.meta import Model, controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.report.decision import Decision
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.inferred_owners import Inferred
 
@@ -203,3 +210,51 @@ _RULES: tuple[tuple[type[Model], References], ...] = (
     (Pod, _claims),
     (PersistentVolumeClaim, _storage),
 )
+
+
+# --- what is not modelled ------------------------------------------------------------------------------------------
+
+
+def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+    """Caveats about objects of the input that matter to these decisions and are not modelled.
+
+    `cluster` has what the manifests bring.
+    """
+    pods: dict[str, list[str]] = {}
+    for decision in decisions:
+        if decision.outcome != "Denied":
+            pods.setdefault(decision.pod.partition("/")[0], []).append(decision.pod)
+    levels = {name: enforced(name, cluster).level for name in sorted(pods)}
+    checked = tuple((name, level) for name, level in levels.items() if level != "privileged")
+    if checked and fills_in_contexts(cluster):
+        about = tuple(pod for name, _ in checked for pod in pods[name])
+        yield PodSecurityNotChecked(namespaces=checked, pods=about)
+    for quota in cluster.all(ResourceQuota).values():
+        for scope in _scopes(quota) if quota.metadata.namespace in pods else ():
+            if scope not in KNOWN_SCOPES:
+                yield UnknownQuotaScope(quota=key_of(quota), scope=scope)
+
+
+def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
+    """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
+    names = tuple([node.name for node in nodes if node.is_huge])
+    if names:
+        yield HugeAmounts(nodes=names)
+
+
+def _scopes(quota: ResourceQuota) -> Iterator[str]:
+    yield from quota.spec.scopes
+    if quota.spec.scope_selector is not None:
+        yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
+
+
+def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats without those about pods of groups, where these are placed together."""
+    for caveat in caveats:
+        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
+            if caveat.groups:
+                yield GangsNotModelled(groups=caveat.groups)
+        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
+            continue  # the gate asks for this version
+        else:
+            yield caveat

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
+from kwhatif.autoscaler.contract import NodeAutoscaler
+from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.nodes import first_untolerated
 from kwhatif.kube.matching.requests import Resources, pod_resources, resource_nanos
 from kwhatif.kube.model.bystanders import ConfigMap, NodeClaim, NodePool
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, NodeStartupAssumed
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, PoolObjection
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import Requirement
@@ -14,7 +20,9 @@ from kwhatif.kube.model.node import HOSTNAME, Node
 from kwhatif.kube.model.pod import Pod, is_terminal, node_affinity_of
 from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.workload import Deployment
+from kwhatif.report.deciders import AutoscaleRow
 from kwhatif.scheduler.framework.evidence import taint_text
+from kwhatif.scheduler.framework.profile import Profile
 
 _POOL = "karpenter.sh/nodepool"
 #: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
@@ -66,7 +74,6 @@ def _exhausted(pool: NodePool, requests: Resources) -> str:
 
 def _unmet(pool: NodePool, pod: Pod) -> str:
     """What the pod asks of a node and the pool cannot give; of several terms, what the first asks."""
-    offered = list(_offered(pool))
     selector = [Requirement(key=key, operator="In", values=(value,)) for key, value in _selector(pod)]
     required = node_affinity_of(pod.spec).required
     terms: Sequence[NodeSelectorTerm] = (NodeSelectorTerm(),) if required is None else required.node_selector_terms
@@ -75,7 +82,7 @@ def _unmet(pool: NodePool, pod: Pod) -> str:
         if term.match_fields:
             found = "the pod names its node"
         else:
-            found = next(_conflicts(offered, (*selector, *term.match_expressions)), "")
+            found = next(_conflicts(pool, (*selector, *term.match_expressions)), "")
         if not found:
             return ""
         first = first or found
@@ -86,52 +93,18 @@ def _selector(pod: Pod) -> Iterable[tuple[str, str]]:
     return (pod.spec.node_selector or {}).items()
 
 
-def _offered(pool: NodePool) -> Iterator[Requirement]:
-    template = pool.spec.template
-    yield Requirement(key=_POOL, operator="In", values=(pool.metadata.name,))
-    for key, value in template.metadata.labels.items():
-        yield Requirement(key=key, operator="In", values=(value,))
-    yield from template.spec.requirements
+def _conflicts(pool: NodePool, asked: Sequence[Requirement]) -> Iterator[str]:
+    from kwhatif.autoscaler.karpenter.claims import own_requirements  # most answers need none
+    from kwhatif.autoscaler.karpenter.requirements import NODE_POOL, selector_requirements
 
-
-def _conflicts(offered: Sequence[Requirement], asked: Sequence[Requirement]) -> Iterator[str]:
-    known = {each.key for each in offered}
+    offered = own_requirements(pool, {NODE_POOL: pool.metadata.name})
     for key in dict.fromkeys(each.key for each in asked):
         own = [each for each in asked if each.key == key]
-        wants = any(each.operator not in ("NotIn", "DoesNotExist") for each in own)
-        if wants and (key == HOSTNAME or (key not in known and not key.startswith(_WELL_KNOWN))):
-            yield f"the pod wants {_text(own[0])}, which no new node has"
-        elif key in known and not _possible([*own, *(each for each in offered if each.key == key)]):
-            yield f"the pod wants {_text(own[0])}"
-
-
-def _possible(requirements: Sequence[Requirement]) -> bool:
-    """Whether any value, or no value, meets all of them."""
-    by_operator: Mapping[str, list[Requirement]] = {
-        operator: [each for each in requirements if each.operator == operator]
-        for operator in {each.operator for each in requirements}
-    }
-    if "DoesNotExist" in by_operator:
-        return by_operator.keys() <= {"DoesNotExist", "NotIn"}
-    if "In" not in by_operator:
-        return True  # of values without end, some are left
-    values = set.intersection(*(set(each.values) for each in by_operator["In"]))
-    return any(all(_meets(value, each) for each in requirements) for value in values)
-
-
-def _meets(value: str, requirement: Requirement) -> bool:
-    match requirement.operator:
-        case "NotIn":
-            return value not in requirement.values
-        case "Gt" | "Lt" | "Gte" | "Lte" if requirement.values:
-            try:
-                number, bound = int(value), int(requirement.values[0])
-            except ValueError:
-                return False
-            return {"Gt": number > bound, "Lt": number < bound, "Gte": number >= bound, "Lte": number <= bound}[
-                requirement.operator
-            ]
-    return True
+        wanted = selector_requirements(own)
+        known = frozenset(name for name in wanted if name.startswith(_WELL_KNOWN) and name != HOSTNAME)
+        if offered.objection(wanted, known) is not None:
+            is_lacking = not (wanted.keys() <= offered.keys() or known)
+            yield f"the pod wants {_text(own[0])}{', which no new node has' if is_lacking else ''}"
 
 
 def _text(requirement: Requirement) -> str:
@@ -207,3 +180,34 @@ def _signs(cluster: Cluster) -> Iterator[str]:
 
 def _is_autoscaler(labels: dict[str, str]) -> bool:
     return any(labels.get(name, "").endswith(_AUTOSCALERS) for name in _APP_LABELS)
+
+
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """Which autoscaler adds nodes for pods that find no room, and when."""
+
+    autoscaler: NodeAutoscaler
+    #: The moment, RFC 3339.
+    at: str
+    #: How many seconds a node takes from being asked for until it is ready.
+    startup: float = 90.0
+    caveats: Sequence[Caveat] = ()
+
+    def controllers(self, profiles: Mapping[str, Profile]) -> tuple[Controller, ...]:
+        """The autoscaler as an actor of a simulation with time."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling
+
+        return (NodeAutoscaling(self.autoscaler, profiles, self.at, self.startup),)
+
+    def played(self, view: View) -> tuple[AutoscaleRow, tuple[Caveat, ...]]:
+        """What it has added in a simulation, and caveats about that."""
+        from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
+
+        known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
+        row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
+        said = (*self.caveats, *known.loop.caveats)
+        return row, (*said, *self.of_new_nodes) if any(found.added for found in row.rounds) else said
+
+    @property
+    def of_new_nodes(self) -> tuple[Caveat, ...]:
+        """Caveats if nodes are added."""
+        return CloudCapacityUnknown(), NodeStartupAssumed(seconds=self.startup)

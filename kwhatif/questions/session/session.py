@@ -3,91 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from typing import Any
+from functools import cached_property
+from typing import Any, TypedDict, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import without_disabled
-from kwhatif.admission.pod_security import enforced, fills_in_contexts
-from kwhatif.admission.quota_scopes import KNOWN_SCOPES
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
-from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
-from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot, VersionNotDefault
-from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
+from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
+from kwhatif.kube.model.caveat.scheduling import MomentNotKnown
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks
+from kwhatif.kube.model.cluster import Cluster, lacks
+from kwhatif.kube.model.meta import parse_time
+from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup, has_groups
-from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.saved import SessionOriginals
-from kwhatif.questions.session.completeness import lacking_for, nodes_not_in_input, said_of
-from kwhatif.questions.session.node_autoscalers import nodes_not_added
-from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.session.completeness import (
+    huge_amounts,
+    lacking_for,
+    nodes_not_in_input,
+    said_of,
+    unmodelled_for,
+    without_modelled,
+)
+from kwhatif.questions.session.node_autoscalers import Scaling, nodes_not_added
 from kwhatif.questions.session.stand_ins import stand_in_rows
-from kwhatif.questions.session.tried import Tried
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
+from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.release import Release
 from kwhatif.state.change import Nominate, Upsert
-from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.claims import missing_classes, missing_storage
-from kwhatif.workloads.inferred_owners import Inferred, inferred_owners
+from kwhatif.workloads.inferred_owners import inferred_owners
 from kwhatif.workloads.injections import ShownInjections
-
-
-def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-    """Caveats about objects of the input that matter to these decisions and are not modelled.
-
-    `cluster` has what the manifests bring.
-    """
-    pods: dict[str, list[str]] = {}
-    for decision in decisions:
-        if decision.outcome != "Denied":
-            pods.setdefault(decision.pod.partition("/")[0], []).append(decision.pod)
-    levels = {name: enforced(name, cluster).level for name in sorted(pods)}
-    checked = tuple((name, level) for name, level in levels.items() if level != "privileged")
-    if checked and fills_in_contexts(cluster):
-        about = tuple(pod for name, _ in checked for pod in pods[name])
-        yield PodSecurityNotChecked(namespaces=checked, pods=about)
-    for quota in cluster.all(ResourceQuota).values():
-        for scope in _scopes(quota) if quota.metadata.namespace in pods else ():
-            if scope not in KNOWN_SCOPES:
-                yield UnknownQuotaScope(quota=key_of(quota), scope=scope)
-
-
-def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
-    """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
-    names = tuple([node.name for node in nodes if node.is_huge])
-    if names:
-        yield HugeAmounts(nodes=names)
-
-
-def _scopes(quota: ResourceQuota) -> Iterator[str]:
-    yield from quota.spec.scopes
-    if quota.spec.scope_selector is not None:
-        yield from (requirement.scope_name for requirement in quota.spec.scope_selector.match_expressions)
-
-
-def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
-    """The caveats without those about pods of groups, where these are placed together."""
-    for caveat in caveats:
-        if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
-            if caveat.groups:
-                yield GangsNotModelled(groups=caveat.groups)
-        elif isinstance(caveat, VersionNotDefault) and caveat.kind == PodGroup.__name__ and has_groups(cluster):
-            continue  # the gate asks for this version
-        else:
-            yield caveat
 
 
 def keep_queued(state: State, profiles: Mapping[str, Profile]) -> None:
@@ -115,6 +74,33 @@ HOUR = 3600
 _PLAYED = ("simulate", "drain", "outage", "deschedule")
 
 
+class AttemptLog:
+    """The attempts of one question, as far as they say when to ask it again (`questions/again`)."""
+
+    def __init__(self) -> None:
+        self._results: list[tuple[PodInfo, frozenset[str]]] | None = []
+
+    def begin(self) -> None:
+        """Another question is asked."""
+        self._results = []
+
+    def note(self, result: ScheduleResult) -> None:
+        """A pod was tried, whether or not it was asked for."""
+        if result.outcome != "Unschedulable" or result.failed or not result.rejectors:
+            self._results = None
+        elif self._results is not None:
+            self._results.append((result.pod, frozenset(result.rejectors)))
+
+    def note_more(self) -> None:
+        """More was done than to try pods once."""
+        self._results = None
+
+    @property
+    def unschedulable(self) -> Sequence[tuple[PodInfo, frozenset[str]]] | None:
+        """All pods that were tried, and the plugins that rejected each; None: not all of them fit nowhere."""
+        return self._results
+
+
 def _default_profiles(release: Release) -> Mapping[str, Profile]:
     return {DEFAULT_SCHEDULER: release.default_profile()}
 
@@ -129,67 +115,96 @@ def _counted_otherwise(state: State) -> Iterator[Upsert]:
             yield Upsert(pod)
 
 
-class Session:
-    """Everything that answering needs. Questions do not change it."""
+class SessionFacts(TypedDict, total=False):
+    """What may be known of a cluster besides its objects; see the fields of `Session`."""
 
-    def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
-        self,
+    profiles_of: Callable[[Release], Mapping[str, Profile]]
+    sources: Sequence[str]
+    age: int | None
+    taken_at: str | None
+    namespace: str
+    originals: SessionOriginals | None
+    treats_as_gangs: bool
+    workload_kinds: Any
+    attempts: AttemptLog | None
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """Everything that answering needs; made by `Session.of`."""
+
+    state: State
+    #: Scheduler name -> profile.
+    profiles: Mapping[str, Profile]
+    #: Which release is asked, and how that is known.
+    scheduler: SchedulerInfo
+    #: What the configuration comes to with another release.
+    profiles_of: Callable[[Release], Mapping[str, Profile]] = _default_profiles
+    #: What it was read from, by the names that reports give it.
+    sources: Sequence[str] = ()
+    #: Caveats about how the cluster was read.
+    caveats: tuple[Caveat, ...] = ()
+    #: The same, as far as it matters only where an autoscaler adds or removes nodes.
+    of_autoscalers: tuple[Caveat, ...] = ()
+    #: What was made up of the pods, since the input lacks it (`with_owners`).
+    inferred: tuple[Caveat, ...] = ()
+    #: Whether it has all owners of pods that can be made up.
+    has_owners: bool = False
+    #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
+    age: int | None = None
+    #: When the dump was taken; None of a live cluster, and where a dump does not show it.
+    taken_at: str | None = None
+    #: Where manifests belong that name no namespace.
+    namespace: str = "default"
+    #: Where extenders are called: what pods and nodes were read from.
+    originals: SessionOriginals | None = None
+    #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
+    treats_as_gangs: bool = False
+    #: Custom kinds of which pods are made, in manifests too; None: the built-in ones.
+    workload_kinds: Any = None
+    #: The edits that were made, and the session as it was without them.
+    changes: tuple[EditRow, ...] = ()
+    unedited: Session | None = None
+    #: The autoscaler that adds nodes for pods that find no room; None: no node comes.
+    scaling: Scaling | None = None
+    #: Notes of these edits that are true only without reactions.
+    notes_at_rest: frozenset[str] = frozenset()
+    #: Notes the attempts of questions, if the caller wants to know when to ask again.
+    attempts: AttemptLog | None = None
+
+    @classmethod
+    def of(
+        cls,
         cluster: Cluster | State,
         *,
         profiles: Mapping[str, Profile] | None = None,
         scheduler: SchedulerInfo | None = None,
-        profiles_of: Callable[[Release], Mapping[str, Profile]] | None = None,
-        sources: Sequence[str] = (),
         caveats: Sequence[Caveat] = (),
-        age: int | None = None,
-        taken_at: str | None = None,
-        namespace: str = "default",
-        originals: SessionOriginals | None = None,
-    ) -> None:
-        self.state = cluster if isinstance(cluster, State) else State(cluster)
-        self.state.cluster.webhooks = ShownInjections(self.state.cluster)
-        #: Scheduler name -> profile.
-        self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
-        keep_queued(self.state, self.profiles)
-        #: What the configuration comes to with another release.
-        self._profiles_of = profiles_of or _default_profiles
-        #: Which release is asked, and how that is known.
-        self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
-        #: Where manifests belong that name no namespace.
-        self.namespace = namespace
-        #: Where extenders are called: what pods and nodes were read from.
-        self.originals = originals
-        #: Caveats about how the cluster was read.
-        self.caveats: tuple[Caveat, ...] = tuple(
-            each for each in caveats if not isinstance(each, AutoscalerObjectsNotModelled)
+        **facts: Unpack[SessionFacts],
+    ) -> Session:
+        """A session of this cluster.
+
+        Args:
+            cluster: its objects, or its state.
+            profiles: scheduler name -> profile; None: kube-scheduler's own.
+            scheduler: which release is asked, and how that is known.
+            caveats: about how the cluster was read.
+            facts: what else is known of it.
+        """
+        state = cluster if isinstance(cluster, State) else State(cluster)
+        state.cluster.webhooks = ShownInjections(state.cluster)
+        profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
+        keep_queued(state, profiles)
+        return cls(
+            state=state,
+            profiles=profiles,
+            scheduler=replace(scheduler or SchedulerInfo(), profile=next(iter(profiles))),
+            caveats=tuple(each for each in caveats if not isinstance(each, AutoscalerObjectsNotModelled)),
+            of_autoscalers=tuple(each for each in caveats if isinstance(each, AutoscalerObjectsNotModelled)),
+            **facts,
         )
-        #: The same, as far as it matters only where an autoscaler adds or removes nodes.
-        self.of_autoscalers = tuple(each for each in caveats if isinstance(each, AutoscalerObjectsNotModelled))
-        #: What was made up of the pods, since the input lacks it (`with_owners`).
-        self.inferred: tuple[Caveat, ...] = ()
-        #: This session with them, once that was asked for; itself, if it has them already.
-        self._with_owners: Session | None = None
-        #: The attempts of questions, if the caller wants to know when to ask again.
-        self.tried: Tried | None = None
-        #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
-        self.age = age
-        #: When the dump was taken; None of a live cluster, and where a dump does not show it.
-        self.taken_at = taken_at
-        self._sources = tuple(sources)
-        #: Whether groups of pods of other schedulers, in manifests too, are judged as gangs.
-        self.treats_as_gangs = False
-        #: Custom kinds of which pods are made, in manifests too; None: the built-in ones (`sources.workload_kinds`).
-        self.workload_kinds: Any = None
-        #: The edits that were made, and the session as it was without them.
-        self.changes: tuple[EditRow, ...] = ()
-        self.unedited: Session | None = None
-        #: The autoscaler that adds nodes for pods that find no room; None: no node comes.
-        self.scaling: Scaling | None = None
-        #: Notes of these edits that are true only without reactions.
-        self.notes_at_rest: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
-        sources = ", ".join(self._sources) or "objects"
+        sources = ", ".join(self.sources) or "objects"
         return f"<cluster of {sources}: {len(self.state.nodes)} nodes, {len(self.state.pods)} pods>"
 
     @property
@@ -197,19 +212,18 @@ class Session:
         """The objects of the snapshot."""
         return self.state.cluster
 
-    @property
-    def sources(self) -> Sequence[str]:
-        """What it was read from, by the names that reports give it."""
-        return self._sources
+    def _but(self, **fields: Any) -> Session:
+        """The same session with other values of these fields."""
+        state = fields.get("state")
+        if state is not None:
+            keep_queued(state, fields.get("profiles", self.profiles))
+        lacks_none = self.__dict__.get("_with_owners") is self
+        return replace(self, **{"has_owners": self.has_owners or lacks_none} | fields)
 
     def anew(self) -> Session:
         """The same cluster with nothing remembered: a question that was stopped may have left half of a result."""
-        other = copy(self)
-        other.state = State(self.cluster)
-        other.profiles = {name: replace(profile) for name, profile in self.profiles.items()}
-        keep_queued(other.state, other.profiles)
-        other._with_owners = None
-        return other
+        profiles = {name: replace(profile) for name, profile in self.profiles.items()}
+        return self._but(state=State(self.cluster), profiles=profiles, has_owners=False)
 
     def with_owners(self) -> Session:
         """The session with the owners of pods that the input lacks altogether; itself, where it lacks none.
@@ -217,46 +231,36 @@ class Session:
         With what new pods of theirs need besides, and old ones have: classes, claims, volumes. All this is found when
         it is first asked for: where a pod lands does not depend on owners.
         """
-        if self._with_owners is None:
-            found = inferred_owners(self.cluster)
-            others = (*missing_classes(self.cluster), *missing_storage(self.cluster))
-            self._with_owners = self._with(found, others) if found.objects or others else self
         return self._with_owners
 
-    def _with(self, found: Inferred, others: Sequence[KubernetesObject]) -> Session:
-        other = copy(self)
-        other.state = self.state.fork()
-        objects = (*others, *found.objects)
-        other.state.apply(*map(Upsert, objects))
-        made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
-        other.cluster.made_up = other.cluster.made_up.union(made_up)
-        other.inferred = tuple(said_of(found, self.cluster))
-        other._with_owners = other
-        return other
+    @cached_property
+    def _with_owners(self) -> Session:
+        if self.has_owners:
+            return self
+        found = inferred_owners(self.cluster)
+        objects = (*missing_classes(self.cluster), *missing_storage(self.cluster), *found.objects)
+        if not objects:
+            return self
+        state = self.state.fork()
+        state.apply(*map(Upsert, objects))
+        state.cluster.made_up |= {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
+        return replace(self, state=state, inferred=tuple(said_of(found, self.cluster)), has_owners=True)
 
     def after_edits(
         self, state: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
     ) -> Session:
         """The session after edits: another snapshot, and all caveats about it."""
-        other = copy(self)
-        other.state = state
-        other._with_owners = other if self._with_owners is self else None
-        keep_queued(state, self.profiles)
-        other.changes = (*self.changes, *changes)
-        other.caveats = tuple(caveats)
-        other.notes_at_rest = self.notes_at_rest.union(notes_at_rest)
-        other.unedited = self.unedited or self
-        return other
+        return self._but(
+            state=state,
+            changes=(*self.changes, *changes),
+            caveats=tuple(caveats),
+            notes_at_rest=self.notes_at_rest.union(notes_at_rest),
+            unedited=self.unedited or self,
+        )
 
     def at(self, state: State) -> Session:
         """The session at another moment of the same cluster."""
-        if state is self.state:
-            return self
-        other = copy(self)
-        other.state = state
-        other._with_owners = other if self._with_owners is self else None
-        keep_queued(state, self.profiles)
-        return other
+        return self if state is self.state else self._but(state=state)
 
     def for_release(self, release: Release) -> Session:
         """A session of this cluster and this configuration, with the scheduler of another release.
@@ -264,24 +268,17 @@ class Session:
         Raises:
             InputError: that release refuses the configuration.
         """
-        other = copy(self)
-        other.profiles = dict(self._profiles_of(release))
-        other.state = self.state.fork()
-        release.follow(other.state.cluster)
-        other.state.apply(*_counted_otherwise(other.state))
-        keep_queued(other.state, other.profiles)
-        other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
-        other.unedited = None
-        other._with_owners = other if self._with_owners is self else None
-        return other
+        profiles = dict(self.profiles_of(release))
+        state = self.state.fork()
+        release.follow(state.cluster)
+        state.apply(*_counted_otherwise(state))
+        scheduler = replace(self.scheduler, version=release.version, version_source="asked")
+        return self._but(state=state, profiles=profiles, scheduler=scheduler, unedited=None)
 
     def with_scaling(self, scaling: Scaling) -> Session:
         """The session with an autoscaler: every question about it goes on with the nodes that this adds."""
-        other = copy(self)
-        other.scaling, other._with_owners = scaling, other if self._with_owners is self else None
-        if self.unedited is not None:
-            other.unedited = self.unedited.with_scaling(scaling)
-        return other
+        unedited = None if self.unedited is None else self.unedited.with_scaling(scaling)
+        return self._but(scaling=scaling, unedited=unedited)
 
     def autoscalers(self) -> tuple[Controller, ...]:
         """The autoscaler of nodes as an actor of simulations; nothing where none is asked for."""
@@ -331,7 +328,7 @@ class Session:
     def report(
         self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat], *, groups: bool = True
     ) -> Report:
-        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it.
+        """The decisions as a report about this session's cluster; `render.worded` completes it.
 
         `groups`: whether groups of pods were judged, where the cluster has them.
         """
@@ -339,7 +336,7 @@ class Session:
             command=command,
             scheduler=self.scheduler,
             snapshot=SnapshotInfo(
-                sources=self._sources,
+                sources=tuple(self.sources),
                 nodes=len(self.state.nodes),
                 pods=len(self.state.pods),
                 pod_disruption_budgets=(
@@ -355,3 +352,34 @@ class Session:
 
     def _going_on(self, row: EditRow) -> EditRow:
         return replace(row, notes=tuple(note for note in row.notes if note not in self.notes_at_rest))
+
+
+def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:
+    """The moment that ages count to, RFC 3339, and caveats about it.
+
+    Args:
+        session: the cluster.
+        at: as the user says it; else when the dump was taken, else its newest time.
+        now: for a live cluster, and for a dump without any time.
+
+    Raises:
+        ValueError: `at` is not a time.
+    """
+    if at is not None:
+        parse_time(at)
+        return at, ()
+    if session.taken_at is not None or session.age == 0:
+        return session.taken_at or now, ()
+    newest = _newest_time(session)
+    return newest or now, (MomentNotKnown(moment=newest),) if newest else ()
+
+
+def _newest_time(session: Session) -> str | None:
+    """The newest time that the input shows; None: it shows none."""
+    found: list[str | None] = []
+    for pod in session.cluster.all(Pod).values():
+        found += (pod.metadata.creation_timestamp, pod.status.start_time)
+        found += (condition.last_transition_time for condition in pod.status.conditions)
+    for node in session.cluster.all(Node).values():
+        found += (node.metadata.creation_timestamp, *(each.last_heartbeat_time for each in node.status.conditions))
+    return max((time for time in found if time), key=parse_time, default=None)

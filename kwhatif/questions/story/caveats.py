@@ -31,8 +31,8 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_static, is_terminal, pod_co
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, CronJob, DaemonSet, Job, Namespace, StatefulSet
+from kwhatif.questions.manifests.differences import caveats_of_resizes
 from kwhatif.questions.manifests.new_pods import assumed_of_new
-from kwhatif.questions.manifests.resized import caveats_of_resizes
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from kwhatif.controllers.catalog import all_controllers
-from kwhatif.controllers.controller_refs import CLAIMING
-from kwhatif.controllers.disruption import recounted
+from kwhatif.edits.edit import Edit, SourcedEdit
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
+from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.caveats import caveats_of_story
+from kwhatif.questions.story.caveats import caveats_of_story, in_one
 from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.rows import Asked
+from kwhatif.questions.story.simulate import Playing, begin
 from kwhatif.report.story import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
-from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine, is_always_awaited
-from kwhatif.simulation.parameters import Chance, Parameters
-from kwhatif.simulation.view import SimulatedView
-from kwhatif.state.change import Upsert
-from kwhatif.workloads.counts import EVICTING
+from kwhatif.simulation.parameters import Parameters
 
 
 class SettledCluster:
@@ -85,61 +81,6 @@ class SettledCluster:
         """The caveats of a finished simulation that began here."""
         session = self.session
         return (*session.caveats, *session.remarks(), *self._caveats, *caveats_of_story(engine, session.cluster))
-
-
-def begin(
-    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
-) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A settled simulation of the cluster as it is, and the assumptions for that.
-
-    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
-    """
-    session = session.with_owners()
-    state = session.state.fork()
-    controllers = (*all_controllers(parameters.node_monitor_grace_period), *session.autoscalers())
-    clock = Clock(start_of(state.cluster) if start is None else start)
-    # The disruption controller runs all the time: it has counted before the first action.
-    budgets = list(recounted(SimulatedView(state, clock)))
-    state.apply(*map(Upsert, budgets))
-    caveats = (*session.inferred, *_recounted(budgets, session))
-    engine = Engine(state, session.profiles, controllers, clock, parameters, chance, evicting=EVICTING)
-    engine.begin(_edited(session))
-    return engine, caveats
-
-
-def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
-    """Edited objects that ownership may depend on: before and after.
-
-    What they have created is already owned, except for pods that are created by hand.
-    """
-    if session.unedited is None:
-        return
-    was, now = session.unedited.cluster, session.cluster
-    for kind in (Pod, *CLAIMING):
-        if was.generation(kind) == now.generation(kind):
-            continue
-        before: Mapping[str, KubernetesObject] = was.all(kind)
-        after: Mapping[str, KubernetesObject] = now.all(kind)
-        for key, obj in after.items():
-            old = before.get(key)
-            if old is not obj and (old is not None or kind is Pod):
-                yield old, obj
-
-
-def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iterator[BudgetRecounted]:
-    """The budgets that allow more or fewer disruptions than their statuses say."""
-    for budget in budgets:
-        key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()
-        before = session.cluster.get(PodDisruptionBudget, key)
-        stated = before.status.disruptions_allowed if before is not None and before.status is not None else 0
-        if stated != status.disruptions_allowed:
-            yield BudgetRecounted(
-                budget=key,
-                stated=stated,
-                allowed=status.disruptions_allowed,
-                healthy=status.current_healthy,
-                desired=status.desired_healthy,
-            )
 
 
 class Played:
@@ -279,3 +220,100 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     if lookup.mistakes:
         raise InputError([Problem("NODE", wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
     return tuple(node.metadata.name for node in nodes)
+
+
+class Named(Protocol):
+    """Anything that can be asked about by itself."""
+
+    @property
+    def name(self) -> str:
+        """No other one has it."""
+
+
+class AboutNodes(Named, Protocol):
+    """Asks about nodes."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Their names."""
+
+
+S = TypeVar("S", bound=Named)
+OfNodes = TypeVar("OfNodes", bound=AboutNodes)
+Outcome = TypeVar("Outcome", bound=Named)
+
+
+class Player(ABC, Generic[S, Outcome]):
+    """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
+
+    #: What is asked about each scenario, as far as it makes a difference to outcomes.
+    question: object
+
+    def __init__(self, session: Session, parameters: Parameters, edits: Sequence[Edit] = ()) -> None:
+        """`edits` are made, and have settled, before all scenarios."""
+        self.session = session.with_owners()
+        self.parameters = parameters
+        self.edits = tuple(edits)
+        #: Whether outcomes are still waited for; it does not reach other computers, or processes without `fork`.
+        self.is_awaited: Callable[[], bool] = is_always_awaited
+        self._lock = threading.Lock()
+
+    @cached_property
+    def base(self) -> SettledCluster:
+        """The start of all scenarios; it is played to its end, as nothing can be said without it."""
+        base = SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
+        base.is_awaited = self._is_still_awaited
+        return base
+
+    def _is_still_awaited(self) -> bool:
+        """`is_awaited`, which may be set later than the start is played."""
+        return self.is_awaited()
+
+    def _prepare(self, engine: Engine) -> None:
+        playing = Playing(engine, self.session.namespace)
+        for edit in self.edits:
+            playing.perform(SourcedEdit(edit.text, edit))
+            engine.settle()
+
+    def play(self, scenario: S) -> Outcome:
+        """The outcome of the scenario.
+
+        Raises:
+            OutOfTime: it is not waited for any longer.
+        """
+        with self._lock:
+            return self._outcome(scenario)
+
+    @abstractmethod
+    def _outcome(self, scenario: S) -> Outcome:
+        """The outcome, if no other process plays."""
+
+    def caveats(self, of_scenarios: Iterable[Caveat]) -> Iterator[Caveat]:
+        """Caveats about all answers together."""
+        scaling = self.session.scaling
+        grown = () if scaling is None else (*scaling.caveats, *scaling.of_new_nodes)
+        return in_one((*self.base.caveats(self.base.engine), *of_scenarios, *grown))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle only the arguments: the rest is computed again in the other process."""
+        return type(self), (self.session, self.parameters, self.edits)
+
+
+def together(session: Session, scenarios: Iterable[OfNodes]) -> list[OfNodes]:
+    """The scenarios ordered so that those of the same workloads follow each other.
+
+    Results for a workload's pods serve the next scenario, and are dropped later.
+    """
+
+    def workloads(scenario: OfNodes) -> list[tuple[str, str]]:
+        state = session.state
+        found: dict[tuple[str, str], None] = {}
+        for name in scenario.nodes:
+            node = state.node(name)
+            for pod in node.pods if node is not None else ():
+                owner = controller_of(pod.pod.metadata)
+                if owner is not None and owner.kind != "DaemonSet":
+                    found[pod.namespace, owner.name] = None
+        return sorted(found)
+
+    return sorted(scenarios, key=lambda scenario: (workloads(scenario), scenario.name))

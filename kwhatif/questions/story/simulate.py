@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_update import is_resize
+from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Moment, Remove, Update, Write
+from kwhatif.controllers.controller_refs import CLAIMING
+from kwhatif.controllers.disruption import recounted
 from kwhatif.controllers.drain import KubectlDrain
 from kwhatif.controllers.eviction import EvictionApi, EvictionGranted
 from kwhatif.edits import edit as edits
@@ -19,90 +20,28 @@ from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup, drain_options
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
+from kwhatif.kube.model.caveat.scheduling import BudgetRecounted
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.kube.model.workload import Namespace
-from kwhatif.questions.groups.gates import with_gate
+from kwhatif.questions.manifests.applied import with_gate
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
 from kwhatif.questions.story.ending import Ending, Without
-from kwhatif.questions.story.played import begin
-from kwhatif.questions.story.rows import Asked, command_row, resizes_not_granted, story_of
+from kwhatif.questions.story.rows import Asked, Runs, command_row, compared_runs, resizes_not_granted, story_of
 from kwhatif.report import Report
-from kwhatif.report.story import CommandRow, FactRow, RunsRow, Story, What
+from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.api_server import ApiServer
+from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Chance, Parameters
+from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Upsert
-
-
-class Runs(NamedTuple):
-    """The number of runs, and the seed of their choices."""
-
-    number: int
-    seed: int
-    #: Called with the number done, and the total.
-    progress: Callable[[int, int], None] | None = None
-
-    def watched(self, stories: Iterable[Story]) -> Iterator[Story]:
-        """The stories of the runs as they come."""
-        for done, story in enumerate(stories, 1):
-            yield story
-            if self.progress is not None:
-                self.progress(done, self.number)
-
-    @property
-    def seeds(self) -> Iterator[str]:
-        """One seed for each run."""
-        return (f"{self.seed} {number}" for number in range(self.number))
-
-
-def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
-    """What many runs with other choices have in common, and how often the rest occurs: the most frequent first."""
-    counts = Counter[tuple[What, str]]()
-    seconds: list[float] = []
-    concerned: set[str] = set()
-    ends: list[dict[str, bool]] = []
-    for story in runs.watched(stories):
-        seconds.append(story.seconds)
-        counts.update(set(_facts(story)))
-        moved = {row.workload for row in story.workloads if (row.before != row.after or row.pending) and not row.anyway}
-        concerned |= moved
-        ends.append({row.workload: not row.pending and bool(row.after) for row in story.workloads})
-    for end in ends:
-        counts.update({("placed", name) for name in concerned if end.get(name)})
-    rows = sorted(counts.items(), key=lambda item: (-item[1], _ORDER.index(item[0][0]), item[0][1]))
-    return RunsRow(
-        runs=runs.number,
-        seed=runs.seed,
-        seconds_least=min(seconds, default=0.0),
-        seconds_most=max(seconds, default=0.0),
-        facts=tuple(FactRow(what=what, subject=subject, runs=number) for (what, subject), number in rows),
-    )
-
-
-#: What counts more comes first.
-_ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted", "evicted", "overrun")
-
-
-def _facts(story: Story) -> Iterator[tuple[What, str]]:
-    yield "settled", story.outcome
-    for command in story.commands:
-        if command.ok is False:
-            yield "failed", command.command
-    yield from (("failed", row.workload) for row in story.failed if not row.anyway)
-    yield from (("pending", row.owner or f"Pod {row.pod}") for row in story.pending if not row.anyway)
-    for gone in story.gone:
-        if not gone.initial or gone.anyway:
-            continue
-        if gone.how in ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction"):
-            yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
-    for budget in story.budgets:
-        if budget.overrun > budget.overrun_anyway:
-            yield "overrun", budget.budget
+from kwhatif.workloads.counts import EVICTING
 
 
 def writes_of(edit: Edit, resolved: Resolved, api_server: Moment) -> Iterator[Write]:
@@ -135,6 +74,61 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
     return None
 
 
+def begin(
+    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
+) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A settled simulation of the cluster as it is, and the assumptions for that.
+
+    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
+    """
+    session = session.with_owners()
+    state = session.state.fork()
+    controllers = (*all_controllers(parameters.node_monitor_grace_period), *session.autoscalers())
+    clock = Clock(start_of(state.cluster) if start is None else start)
+    # The disruption controller runs all the time: it has counted before the first action.
+    budgets = list(recounted(SimulatedView(state, clock)))
+    state.apply(*map(Upsert, budgets))
+    caveats = (*session.inferred, *_recounted(budgets, session))
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance, evicting=EVICTING)
+    engine.begin(_edited(session))
+    return engine, caveats
+
+
+def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
+    """Edited objects that ownership may depend on: before and after.
+
+    What they have created is already owned, except for pods that are created by hand.
+    """
+    if session.unedited is None:
+        return
+    was, now = session.unedited.cluster, session.cluster
+    for kind in (Pod, *CLAIMING):
+        if was.generation(kind) == now.generation(kind):
+            continue
+        before: Mapping[str, KubernetesObject] = was.all(kind)
+        after: Mapping[str, KubernetesObject] = now.all(kind)
+        for key, obj in after.items():
+            old = before.get(key)
+            if old is not obj and (old is not None or kind is Pod):
+                yield old, obj
+
+
+def _recounted(budgets: Iterable[PodDisruptionBudget], session: Session) -> Iterator[BudgetRecounted]:
+    """The budgets that allow more or fewer disruptions than their statuses say."""
+    for budget in budgets:
+        key, status = key_of(budget), budget.status or PodDisruptionBudgetStatus()
+        before = session.cluster.get(PodDisruptionBudget, key)
+        stated = before.status.disruptions_allowed if before is not None and before.status is not None else 0
+        if stated != status.disruptions_allowed:
+            yield BudgetRecounted(
+                budget=key,
+                stated=stated,
+                allowed=status.disruptions_allowed,
+                healthy=status.current_healthy,
+                desired=status.desired_healthy,
+            )
+
+
 def simulate(
     session: Session,
     steps: Sequence[SourcedEdit],
@@ -157,7 +151,7 @@ def simulate(
     playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
     if runs is not None:
         others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
-        story = replace(story, runs=compared(runs, others))
+        story = replace(story, runs=compared_runs(runs, others))
     caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return session.with_growth(replace(report, story=story), playing.engine.api_server)

@@ -30,10 +30,9 @@ from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
 from kwhatif.questions.capacity.filling import Part
 from kwhatif.questions.capacity.more import pods_without_end
 from kwhatif.questions.capacity.room import free
-from kwhatif.questions.groups.gates import with_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import Applied, restarted_workloads
+from kwhatif.questions.manifests.applied import Applied, restarted_workloads, with_groups
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.rows import owner_and_workload, text_of
 from kwhatif.questions.session.session import Session

@@ -12,13 +12,12 @@ from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.meta import controller_of
-from kwhatif.kube.model.pod import Pod, is_static
+from kwhatif.kube.model.pod import Pod, is_node_bound, is_static
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Played
-from kwhatif.questions.story.player import Player
+from kwhatif.questions.story.played import Played, Player
 from kwhatif.questions.threats.arrivals import workload_name
 from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
@@ -108,9 +107,8 @@ def events(state: State, subject: Collection[str], kinds: Sequence[Literal["outa
 
 def _may_move(info: PodInfo, lowest: int) -> bool:
     """Whether the pod is recreated elsewhere, and may evict pods of that priority there."""
-    owner = controller_of(info.pod.metadata)
-    is_of_node = owner is None or owner.kind in ("DaemonSet", "Node") or is_static(info.pod)
-    return info.priority > lowest and info.pod.spec.preemption_policy != "Never" and not is_of_node
+    comes_back = controller_of(info.pod.metadata) is not None and not is_node_bound(info.pod)
+    return info.priority > lowest and info.pod.spec.preemption_policy != "Never" and comes_back
 
 
 def threats_of_nodes(outcomes: Mapping[str, NodeOutcome], asked: Iterable[NodeEvent]) -> Iterator[ThreatRow]:

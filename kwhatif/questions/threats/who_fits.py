@@ -13,7 +13,7 @@ from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.capacity.room import free
-from kwhatif.questions.placing.pending_pods import in_queue_order
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.rows import requests_of
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.threats.arrivals import NextPod, next_pods, victims_of

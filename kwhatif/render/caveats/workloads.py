@@ -102,8 +102,8 @@ def of_workloads(caveat: WorkloadsCaveat) -> tuple[str, str]:  # noqa: C901, PLR
             return "only what scheduling reads is compared", _not_compared(caveat)
         case AutoscalersNotRead(targets=targets):
             return (
-                "HorizontalPodAutoscalers are not read",
-                f"whether a HorizontalPodAutoscaler scales {some(targets)} is not known: they are not read",
+                "HorizontalPodAutoscalers could not be read",
+                f"whether a HorizontalPodAutoscaler scales {some(targets)} is not known: they could not be read",
             )
         case AutoscalerNotModelled(target=target):
             return f"the metrics of the autoscaler of {target} are not modelled", _autoscaler(caveat)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from kwhatif.autoscaler.answer import AddedNode
+from kwhatif.autoscaler.contract import AddedNode
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.evidence import objections_of
 from kwhatif.render.html.data import Kind, Mark, View

@@ -178,7 +178,7 @@ class Batch:
         self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
-        #: By what other signatures share the candidates; None: they do not.
+        #: The key by which other signatures share the candidates; None: they do not.
         self._sharing: Hashable | None = None
         self._kinds = followed_kinds(self._cycle)
         #: Whether it can no longer be updated.
@@ -253,7 +253,7 @@ class Batch:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
     def _rank_candidates(self, generation: int) -> None:
-        """Rank what the first attempt has found at that generation of the state."""
+        """Rank the candidates that the first attempt found at that generation of the state."""
         if self._found is not None and self._budgets is not None:
             self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
             if self._candidates is not None:

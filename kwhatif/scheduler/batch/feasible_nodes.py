@@ -42,7 +42,7 @@ class RankedNodes(Generic[AnyRank]):
         #: All initial ranks as a heap that is never changed again: copies share it.
         self._heap: list[tuple[AnyRank, str]] = [(rank, name) for name, rank in ranks.items()]
         heapify(self._heap)
-        #: What is left of the heap: the best of each part, and its index.
+        #: The rest of the heap: the best of each part, and its index.
         self._front: list[tuple[AnyRank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
         #: Later ranks, as a heap. Outdated entries are dropped when they are at the top, as above.
         self._later: list[tuple[AnyRank, str]] = []

@@ -69,7 +69,7 @@ class ScheduleResult(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> ScheduleResult:
-        """The result without what is valid only until the state changes."""
+        """The result without the parts that are valid only until the state changes."""
         return replace(self, whole=None, reserve=_nothing_to_reserve, elsewhere=_nowhere_else)
 
     @property

@@ -160,7 +160,7 @@ def _unclaimed(spec: PodSpec) -> PodSpec:
 
 
 class _SignedSpec(NamedTuple):
-    """What is to be known of the spec of a pod, and of those of its replicas."""
+    """Facts about the spec of a pod, which its replicas share."""
 
     #: The spec without claims and host name.
     text: bytes
@@ -236,7 +236,7 @@ def _is_known(plugin: PostFilterPlugin) -> bool:
 
 
 def _read_of(cycle: Cycle) -> bytes:
-    """What the simple filters read of the pod."""
+    """The fields of the pod that the simple filters read."""
     spec = cycle.pod.pod.spec
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     ports = [container.ports for container in (*spec.containers, *spec.init_containers)]
@@ -254,7 +254,7 @@ class Changed(NamedTuple):
 
 
 class SharedCandidates:
-    """Those of one `BatchCache`, by their key. A fork of the cache begins with none: it shares what it forks."""
+    """The candidates of one `BatchCache`, by key. A fork of the cache begins with none: it shares what it forks."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, EvictionCandidates] = {}

@@ -31,7 +31,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS,
 
 ALL = "*"
 
-#: Plugin sets by extension point; None is `multiPoint`.
+#: Plugin sets by extension point; None stands for `multiPoint`.
 PluginSets = Mapping[Point | None, PluginSet]
 
 

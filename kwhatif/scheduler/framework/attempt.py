@@ -116,9 +116,9 @@ def attempt(
 
 
 def fits_somewhere(profile: Profile, pod: PodInfo, state: State) -> bool:
-    """Whether some node passes all filters, without looking at all nodes; also False where this cannot be told.
+    """Whether some node passes all filters, without looking at all nodes; also False if that is not known.
 
-    It cannot be told for a gated or nominated pod, or where extenders filter.
+    It is not known for a gated or nominated pod, or if extenders filter.
     """
     if profile.extenders or pod.pod.status.nominated_node_name or run_pre_enqueue(profile, pod, state) is not None:
         return False

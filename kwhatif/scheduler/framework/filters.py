@@ -147,7 +147,7 @@ _KEPT = 24
 
 
 class _Kept(NamedTuple, Generic[T]):
-    """What was found, which is never changed, and the nodes of the state that it is about."""
+    """Results, which are never changed, and the nodes of the state that they are about."""
 
     generations: Sequence[int]
     names: Sequence[str]

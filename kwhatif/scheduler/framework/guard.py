@@ -1,6 +1,7 @@
 """A guard around third-party plugins: what they raise is reported with plugin, extension point, pod and node.
 
-It also checks the types that they return: a wrong type would fail far from its cause.
+It also checks the types that they return: a wrong type would fail far from its cause. Plugins get read-only views of
+what they are passed (`shown`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import redirect_stdout
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 
 from kwhatif.errors import KwhatifError, PluginFailed
@@ -21,7 +22,6 @@ from kwhatif.scheduler.framework.incremental import (
     NormalizesByRange,
     Relaxing,
     Selective,
-    TopologyDomains,
     tracks_pods,
 )
 from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
@@ -71,6 +71,12 @@ class CallSite(NamedTuple):
             self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
         return result  # type: ignore[no-any-return] # its type was checked above
 
+    def at(self, point: str, arguments: Sequence[object]) -> CallSite:
+        """The place of a call with these arguments; `{pod}` in the point stands for the pod among them."""
+        pod = next((each.key for each in arguments if isinstance(each, PodInfo)), "")
+        node = next((each.name for each in arguments if isinstance(each, NodeInfo)), "")
+        return self._replace(point=point.format(point=self.point, pod=pod), node=node)
+
     def fields(self, owner: object, **kinds: type | tuple[type, ...]) -> list[Any]:
         """The fields of an object that a plugin returned; they may be properties, which can raise.
 
@@ -84,7 +90,7 @@ class CallSite(NamedTuple):
         return found
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
-        """Say what happened, and where."""
+        """Raise the error with what happened, and where."""
         node = f" on node {self.node}" if self.node else ""
         raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
 
@@ -103,9 +109,9 @@ class GuardedPlugin:
     def __init__(self, inner: Any) -> None:
         self.name: str = inner.name
         self.inner = inner
-        for method, guard in _GUARDS.items():
+        for method in _POINTS:
             if hasattr(inner, method):
-                setattr(self, method, guard(inner))
+                setattr(self, method, partial(_call_plugin, inner, method))
 
     def __reduce__(self) -> tuple[object, ...]:
         """In another process the methods are guarded again."""
@@ -117,80 +123,114 @@ def unguarded(plugin: object) -> object:
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
-def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, State], Status]:
-    def pre_enqueue(pod: PodInfo, state: State) -> Status:
-        site = CallSite(plugin.name, "PreEnqueue", pod.key)
-        return site.call(plugin.pre_enqueue, shown_pod(pod), shown(state), returns=Status)
+#: What a method may return.
+_Returns = type | tuple[type, ...]
 
-    return pre_enqueue
-
-
-def _pre_filter(plugin: Any) -> Callable[[PodInfo, State], NodeFilter | Status]:
-    def pre_filter(pod: PodInfo, state: State) -> NodeFilter | Status:
-        site = CallSite(plugin.name, "PreFilter", pod.key)
-        result: NodeFilter | Status = site.call(
-            plugin.pre_filter, shown_pod(pod), shown(state), returns=(NodeFilter, Status)
-        )
-        return result if isinstance(result, Status) else _guard_filter(result, site)
-
-    return pre_filter
-
-
-def _pre_score(plugin: Any) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
-    def pre_score(pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        site = CallSite(plugin.name, "PreScore", pod.key)
-        cluster, copies = shown(state), tuple(map(shown_node, nodes))
-        result: NodeScorer | Status = site.call(
-            plugin.pre_score, shown_pod(pod), cluster, copies, returns=(NodeScorer, Status)
-        )
-        return result if isinstance(result, Status) else _guard_scorer(result, site._replace(point="Score"))
-
-    return pre_score
-
-
-def _post_filter(plugin: Any) -> Callable[[Cycle], PostFilterResult]:
-    # One that is inherited asks a policy of the plugin's, which has a guard of its own.
-    is_own = getattr(plugin.post_filter, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
-
-    def post_filter(cycle: Cycle) -> PostFilterResult:
-        site = CallSite(plugin.name, "PostFilter", cycle.pod.key)
-        return site.call(plugin.post_filter, cycle if is_own else shown_cycle(cycle), returns=PostFilterResult)
-
-    return post_filter
-
-
-_GUARDS: dict[str, Callable[[Any], Callable[..., object]]] = {
-    "pre_enqueue": _pre_enqueue,
-    "pre_filter": _pre_filter,
-    "pre_score": _pre_score,
-    "post_filter": _post_filter,
+_POINTS: dict[str, tuple[str, _Returns]] = {
+    "pre_enqueue": ("PreEnqueue", Status),
+    "pre_filter": ("PreFilter", (NodeFilter, Status)),
+    "pre_score": ("PreScore", (NodeScorer, Status)),
+    "post_filter": ("PostFilter", PostFilterResult),
 }
 
 
-def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
-    """A guard with the filter's methods, without those that only speed up built-in filters."""
-    kinds: list[type] = [guard for kind, guard in _FILTER_GUARDS.items() if isinstance(inner, kind)]
-    if tracks_pods(inner):
-        kinds.append(_GuardedTracker)
-    guard: NodeFilter = _guard_of((*kinds, _GuardedFilter))(inner, site)
-    return guard
+def _call_plugin(plugin: Any, name: str, *arguments: Any) -> object:
+    """Call the plugin's method of an extension point; what it compiles is guarded, too."""
+    point, returns = _POINTS[name]
+    method = getattr(plugin, name)
+    # A PostFilter that is inherited asks a policy of the plugin's, which has a guard of its own.
+    is_inherited = name == "post_filter" and getattr(method, "__module__", "").startswith("kwhatif.")
+    first = arguments[0]
+    site = CallSite(plugin.name, point, (first.pod if isinstance(first, Cycle) else first).key)
+    found: object = site.call(method, *(arguments if is_inherited else map(_view, arguments)), returns=returns)
+    if isinstance(found, NodeFilter):
+        return _guard_filter(found, site)
+    return _guard_scorer(found, site._replace(point="Score")) if isinstance(found, NodeScorer) else found
+
+
+def _view(argument: Any) -> Any:
+    """The view of an argument that a plugin gets."""
+    for kind, view in _VIEWS.items():
+        if isinstance(argument, kind):
+            return view(argument)
+    if isinstance(argument, list | tuple) and argument and isinstance(argument[0], NodeInfo):
+        return tuple(map(shown_node, argument))
+    return argument
+
+
+_VIEWS: dict[type, Callable[[Any], object]] = {
+    PodInfo: shown_pod,
+    NodeInfo: shown_node,
+    State: shown,
+    Cycle: shown_cycle,
+}
+
+#: The methods of a filter or scorer by the class that has them: the words for the point, and what it may return.
+_METHODS: dict[type, dict[str, tuple[str, _Returns]]] = {
+    NodeFilter: {"filter": ("Filter", Status)},
+    Selective: {
+        "affected_by": ("Filter (affected_by {pod})", bool),
+        "affected_on": ("Filter (affected_on)", bool),
+    },
+    Incremental: {
+        "apply_pod_change": ("{point} (apply_pod_change {pod})", (frozenset, type(None))),
+        "node_class": ("{point} (node_class)", Hashable),
+        "class_state": ("{point} (class_state)", Hashable),
+        "update_feasible_count": ("{point} (update_feasible_count)", object),
+    },
+    NodeScorer: {"score": ("Score", int)},
+}
+#: Only filters that have them are forked for every candidate node.
+_OF_TRACKERS: dict[str, tuple[str, _Returns]] = {
+    "add_pod": ("AddPod of {pod}", object),
+    "remove_pod": ("RemovePod of {pod}", object),
+}
 
 
 @cache
-def _guard_of(kinds: tuple[type, ...]) -> Any:
-    return kinds[0] if len(kinds) == 1 else type("_Guarded", kinds, {})
+def _guard_class(base: type, kinds: tuple[type, ...], *, tracks: bool = False) -> Any:
+    """A class with the methods of these kinds, without those that only speed up built-in plugins."""
+    methods = dict(_OF_TRACKERS) if tracks else {}
+    for kind in (*base.__mro__, *kinds):
+        methods |= _METHODS.get(kind, {})
+    return type("_Guarded", (base, *kinds), {name: _forwarded(name, *call) for name, call in methods.items()})
 
 
-class _GuardedFilter(NodeFilter):
+def _forwarded(name: str, point: str, returns: _Returns) -> Callable[..., object]:
+    def method(self: _Guarded, *arguments: object) -> object:
+        site = self._site.at(point, arguments)
+        found: object = site.call(getattr(self._inner, name), *map(_view, arguments), returns=returns)
+        return found
+
+    return method
+
+
+class _Guarded:
+    _inner: Any
+    _site: CallSite
+
+    def fork_with(self, state: State) -> Self:
+        other = copy(self)
+        site = self._site.at("{point} (fork_with)", ())
+        other._inner = site.call(self._inner.fork_with, shown(state), returns=Incremental)
+        return other
+
+
+def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
+    kinds = tuple(kind for kind in (Selective, Relaxing, Incremental) if isinstance(inner, kind))
+    guard: NodeFilter = _guard_class(_GuardedFilter, kinds, tracks=tracks_pods(inner))(inner, site)
+    if isinstance(guard, Relaxing):
+        (guard.relaxing,) = site._replace(point="Filter").fields(inner, relaxing=bool)
+    return guard
+
+
+class _GuardedFilter(_Guarded, NodeFilter):
     def __init__(self, inner: NodeFilter, site: CallSite) -> None:
         self._inner = inner
         self._site = site._replace(point="Filter")
         self.only_nodes, self.reads, self.reserves = self._site.fields(
             inner, only_nodes=(frozenset, type(None)), reads=Reads, reserves=bool
         )
-
-    def filter(self, node: NodeInfo) -> Status:
-        return self._site._replace(node=node.name).call(self._inner.filter, shown_node(node), returns=Status)
 
     def fork(self) -> Self:
         site = self._site._replace(point="Filter (fork)")
@@ -201,96 +241,21 @@ class _GuardedFilter(NodeFilter):
         return site.call(lambda: tuple(self._inner.reserve(shown_node(node), shown(state))), returns=tuple)
 
 
-class _GuardedTracker(_GuardedFilter):
-    """A filter that tracks pods; only these are forked for every candidate node."""
-
-    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
-        site.call(self._inner.add_pod, shown_pod(pod), shown_node(node), returns=object)
-
-    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        site = self._site._replace(point=f"RemovePod of {pod.key}", node=node.name)
-        site.call(self._inner.remove_pod, shown_pod(pod), shown_node(node), returns=object)
-
-
-class _GuardedRelaxing(_GuardedFilter, Relaxing):
-    def __init__(self, inner: Any, site: CallSite) -> None:
-        super().__init__(inner, site)
-        (self.relaxing,) = self._site.fields(inner, relaxing=bool)
-
-
-class _GuardedSelective(_GuardedFilter, Selective):
-    _inner: Selective
-
-    def affected_by(self, pod: PodInfo) -> bool:
-        site = self._site._replace(point=f"Filter (affected_by {pod.key})")
-        return site.call(self._inner.affected_by, shown_pod(pod), returns=bool)
-
-    def affected_on(self, node: NodeInfo) -> bool:
-        site = self._site._replace(point="Filter (affected_on)", node=node.name)
-        return site.call(self._inner.affected_on, shown_node(node), returns=bool)
-
-
-class _GuardedIncremental(Incremental):
-    _inner: Incremental
-    _site: CallSite
-
-    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        site = self._site._replace(point=f"{self._site.point} (apply_pod_change {pod.key})", node=node.name)
-        domains: TopologyDomains | None = site.call(
-            self._inner.apply_pod_change, shown_pod(pod), shown_node(node), amount, returns=(frozenset, type(None))
-        )
-        return domains
-
-    def fork_with(self, state: State) -> Self:
-        site = self._site._replace(point=f"{self._site.point} (fork_with)")
-        inner = site.call(self._inner.fork_with, shown(state), returns=Incremental)
-        other = copy(self)
-        other._inner = inner
-        return other
-
-    def node_class(self, node: NodeInfo) -> Hashable:
-        site = self._site._replace(point=f"{self._site.point} (node_class)", node=node.name)
-        found: Hashable = site.call(self._inner.node_class, shown_node(node), returns=Hashable)
-        return found
-
-    def class_state(self, node: NodeInfo) -> Hashable:
-        site = self._site._replace(point=f"{self._site.point} (class_state)", node=node.name)
-        found: Hashable = site.call(self._inner.class_state, shown_node(node), returns=Hashable)
-        return found
-
-    def update_feasible_count(self, node: NodeInfo, number: int) -> None:
-        site = self._site._replace(point=f"{self._site.point} (update_feasible_count)", node=node.name)
-        site.call(self._inner.update_feasible_count, shown_node(node), number, returns=object)
-
-
-_FILTER_GUARDS: dict[type, type] = {
-    Selective: _GuardedSelective,
-    Relaxing: _GuardedRelaxing,
-    Incremental: _GuardedIncremental,
-}
-
-
 def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
-    kinds: list[type] = [kind for kind in (ByShape, NormalizesByRange) if isinstance(inner, kind)]
+    kinds: list[type] = [kind for kind in (Incremental, ByShape, NormalizesByRange) if isinstance(inner, kind)]
     if isinstance(inner, ByShapeExcept):  # a node at a time is exact, too, and has no exceptions
         kinds.remove(ByShape)
-    if isinstance(inner, Incremental):
-        kinds.insert(0, _GuardedIncremental)
-    guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)
-    if isinstance(inner, ByShape) and isinstance(guard, ByShape):
+    guard: NodeScorer = _guard_class(_GuardedScorer, tuple(kinds))(inner, site)
+    if isinstance(guard, ByShape):
         (guard.by_shape,) = site.fields(inner, by_shape=bool)
     return guard
 
 
-class _GuardedScorer(NodeScorer):
+class _GuardedScorer(_Guarded, NodeScorer):
     def __init__(self, inner: NodeScorer, site: CallSite) -> None:
         self._inner = inner
         self._site = site
         self.reads, self.normalizes = site.fields(inner, reads=Reads, normalizes=bool)
-
-    def score(self, node: NodeInfo) -> int:
-        return self._site._replace(node=node.name).call(self._inner.score, shown_node(node), returns=int)
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         site = self._site._replace(point="NormalizeScore")

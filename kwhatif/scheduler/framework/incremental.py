@@ -37,7 +37,7 @@ class Selective(NodeFilter):
     """A CLUSTER filter that knows which pods affect it; `add_pod` and `remove_pod` are called only for these."""
 
     def affected_by(self, pod: PodInfo) -> bool:
-        """Whether the answer can change when the pod comes to a node or leaves it."""
+        """Whether the answer can change when the pod is added to a node or removed from it."""
         raise NotImplementedError
 
     def affected_on(self, node: NodeInfo) -> bool:
@@ -137,7 +137,7 @@ class Incremental:
         return False
 
     def apply_added_node(self, node: NodeInfo) -> bool:
-        """A node was added; pods that it has by now are told of by `apply_pod_change`, after this.
+        """A node was added; its pods are passed to `apply_pod_change` after this.
 
         Returns:
             Whether this is now what compiling again would give, except for the order of equal domains, which only
@@ -220,14 +220,14 @@ def tracks_pods(plugin: NodeFilter) -> bool:
 def apply_pod_change(
     plugin: NodeFilter | NodeScorer, pod: PodInfo, node: NodeInfo, amount: int
 ) -> TopologyDomains | None:
-    """Tell any filter or scorer that a pod came or went (`Incremental.apply_pod_change`)."""
+    """Pass a pod that was added or removed to any filter or scorer (`Incremental.apply_pod_change`)."""
     if plugin.reads < Reads.CLUSTER:
         return NO_DOMAINS
     return plugin.apply_pod_change(pod, node, amount) if isinstance(plugin, Incremental) else None
 
 
 def namespace_of(plugin: NodeFilter | NodeScorer) -> str | None:
-    """The only namespace whose pods `apply_pod_change` has to be told of; None: any pod."""
+    """The only namespace whose pods must be passed to `apply_pod_change`; None: all pods."""
     return plugin.namespace if isinstance(plugin, Incremental) else None
 
 

@@ -185,7 +185,7 @@ class PostFilterPlugin(Plugin, Protocol):
 
 
 class PostFilterKind(Enum):
-    """What the result of a PostFilter can depend on, which matters for the next pod of the same signature.
+    """The inputs of a PostFilter's result, which matter for the next pod of the same signature.
 
     A plugin sets `post_filter_kind` in the class that defines `post_filter`: a class that overrides one does not
     inherit the other.
@@ -211,7 +211,7 @@ class Placement(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What trying a group on a placement came to: the members that would be placed."""
+    """The result of trying a group on a placement: the members that would be placed."""
 
     placement: Placement
     pods: Sequence[PodInfo]

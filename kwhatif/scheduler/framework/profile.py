@@ -60,7 +60,7 @@ class Profile(msgspec.Struct, frozen=True):
     pre_score: tuple[ScorePlugin, ...] = ()
     score: tuple[ScorePlugin, ...] = ()
     weights: Mapping[str, int] = {}
-    #: Of groups of pods: what makes placements (the first one counts), and what scores them.
+    #: Plugins for groups of pods: those that make placements (the first one counts), and those that score them.
     placement_generate: tuple[PlacementGeneratePlugin, ...] = ()
     placement_score: tuple[PlacementScorePlugin, ...] = ()
     pod_group_post_filter: tuple[Plugin, ...] = ()
@@ -71,7 +71,7 @@ class Profile(msgspec.Struct, frozen=True):
     gates: Gates = BASE_GATES
     #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
     backoff_seconds: tuple[int, int] = (1, 10)
-    #: What attempts by this profile have found about nodes; every copy with other plugins has its own.
+    #: Results about nodes from attempts by this profile; a copy with other plugins has its own.
     node_results: NodeResultCache = msgspec.field(default_factory=NodeResultCache)
 
     def __post_init__(self) -> None:

@@ -67,7 +67,7 @@ def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> NodeUsage:
     devices = DeviceUsage(cluster, device_class, gates)
 
     def usage(node: NodeInfo) -> tuple[int, int]:
-        """What a device plugin provides on the node; if there is none, the node's devices of the class."""
+        """The amount that a device plugin provides on the node; without one, the node's devices of the class."""
         allocatable = node.allocatable.scalar(name)
         return (allocatable, node.scalars.get(name, 0)) if allocatable else devices.on(node)
 
@@ -214,7 +214,7 @@ def _rounded(total: int, weights: int) -> int:
 
 
 def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[ScoredResource]], NodeScorer]:
-    """What turns a pod's entries into its scorer."""
+    """Makes a pod's scorer from its entries."""
     ratio = strategy.requested_to_capacity_ratio
     if ratio is not None:
         on_line = requested_to_capacity_ratio(ratio.shape)

@@ -44,11 +44,11 @@ _NOBODY = "No preemption victims found for incoming preemptor"
 def post_filter(
     cycle: GroupCycle, found: GroupResult, state: State, freed: State
 ) -> tuple[Status, GroupPreemption | None]:
-    """What the PodGroupPostFilter plugins say, and whom the group evicts (`RunPodGroupPostFilterPlugins`).
+    """Results of the PodGroupPostFilter plugins, and the pods that the group evicts (`RunPodGroupPostFilterPlugins`).
 
     Args:
-        cycle: what the group runs by.
-        found: what came of it.
+        cycle: the settings.
+        found: the result so far.
         state: the cluster.
         freed: the same without the members' nominations.
     """
@@ -122,7 +122,7 @@ def _is_under_way(found: GroupResult, state: State) -> bool:
 
 
 class _Assigned:
-    """The emptied cluster, to which victims return beside the members on their nodes (`reprieveVictim`)."""
+    """The cluster without the victims, with members on their nodes; victims return one by one (`reprieveVictim`)."""
 
     def __init__(self, profile: Profile, placed: Sequence[ScheduleResult], emptied: State) -> None:
         self._emptied = emptied
@@ -138,7 +138,7 @@ class _Assigned:
         self._far = {name for name, there in self._on.items() if any(each.followers for each in there)}
 
     def leaves(self, unit: Unit) -> bool:
-        """Whether the members still fit with the unit in its place; then it stays there."""
+        """Whether the members still fit if the unit is put back; then it stays."""
         self._move(unit, came=True)
         touched = {pod.pod.spec.node_name for pod in unit.pods}
         asked = self._on if is_reference() else touched | self._far
@@ -155,7 +155,7 @@ class _Assigned:
                 (plugin.add_pod if came else plugin.remove_pod)(pod, node)
 
     def _node(self, name: str) -> NodeInfo:
-        """A copy that belongs to this."""
+        """A copy that only this object may change."""
         node = self._nodes.get(name)
         if node is None:
             node = self._nodes[name] = self._emptied.by_name[name].clone()
@@ -175,7 +175,7 @@ class _Assigned:
 
 
 class _Assignment:
-    """A member on its node, with its filters as they are when its turn comes: those before it have their nodes."""
+    """A member on its node, with its filters as they are once the members before it have their nodes."""
 
     def __init__(self, pod: PodInfo, cycle: Cycle) -> None:
         cycle.pre_filter()
@@ -190,10 +190,10 @@ _POLICY = "PreemptLowerPriority"
 
 
 def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State) -> GroupResult:
-    """Do what kube-scheduler would do with the group, were it next in the queue.
+    """Do what kube-scheduler would do with the group if it were next in the queue.
 
     Args:
-        cycle: what it runs by.
+        cycle: the settings.
         group: the PodGroup.
         members: its pods that wait for a node, in the queue's order; at least one.
         state: the cluster, which stays as it is.
@@ -213,7 +213,7 @@ def attempt_group(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
 
 
 def why_invalid(group: PodGroup, members: Sequence[PodInfo], state: State) -> str:
-    """What the pods of the group must agree on, and do not; "" if they do (`validatePodGroup`)."""
+    """Why the group is not valid: its pods differ in a field; "" if they do not (`validatePodGroup`)."""
     bound = [pod for pod in state.members_of(key_of(group)).values() if pod.pod.spec.node_name]
     scheduler = members[0].pod.spec.scheduler_name
     gates = state.cluster.gates

@@ -29,7 +29,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: What is before the reasons where a status wraps this error (`errPodGroupUnschedulable`).
+#: The text before the reasons, if a status wraps this error (`errPodGroupUnschedulable`).
 GROUP_UNSCHEDULABLE = "pod group is unschedulable"
 
 
@@ -59,7 +59,7 @@ class GroupStatus(msgspec.Struct, frozen=True):
 
     @property
     def without_post_filter(self) -> GroupStatus:
-        """What members are told that were not tried: theirs is a copy made before PostFilter."""
+        """The status of members that were not tried: a copy that was made before PostFilter."""
         return self if self.before is None else replace(self, reasons=self.reasons[: self.before], before=None)
 
 
@@ -74,24 +74,24 @@ def failure(message: str) -> GroupStatus:
 
 
 class GroupPreemption(msgspec.Struct, frozen=True):
-    """Whom the group evicts, and where its members would go then."""
+    """The pods that the group evicts, and the nodes that its members would then get."""
 
     #: The most important first.
     victims: Sequence[Unit] = ()
     #: Key of a member -> the node that it is nominated to.
     nominations: Mapping[str, str] = {}
-    #: The budgets that the victims count against, and those of them that break one, by key.
+    #: The budgets that count the victims, and the victims that break a budget, by key.
     budgets: Sequence[BudgetUse] = ()
     breaking: Mapping[str, Sequence[str]] = {}
 
     @property
     def pods(self) -> list[PodInfo]:
-        """The pods that have to go."""
+        """The pods to evict."""
         return [pod for unit in self.victims for pod in unit.pods]
 
 
 class TriedPlacement(msgspec.Struct, frozen=True):
-    """What came of trying the group on one placement."""
+    """The result of trying the group on one placement."""
 
     #: The value of the label; "" for all nodes.
     name: str
@@ -108,15 +108,15 @@ class TriedPlacement(msgspec.Struct, frozen=True):
 
 
 class GroupResult(msgspec.Struct, frozen=True):
-    """What came of one cycle."""
+    """The result of one cycle."""
 
     group: PodGroup
-    #: In the order in which they were tried. Of those that were not `members` has none.
+    #: In the order in which they were tried; members that were not tried are absent.
     results: Sequence[ScheduleResult]
     #: All that wait for a node.
     members: Sequence[PodInfo]
     status: GroupStatus
-    #: The placement that was taken, or whose failure is told; "" for all nodes.
+    #: The placement that was taken, or the one whose failure is reported; "" for all nodes.
     placement: str = ""
     #: All placements that were tried, where there are several.
     tried: Sequence[TriedPlacement] = ()
@@ -134,7 +134,7 @@ class GroupResult(msgspec.Struct, frozen=True):
 
     @property
     def placed(self) -> list[ScheduleResult]:
-        """The members that fit, be the group placed or not."""
+        """The members that fit, whether the group is placed or not."""
         return [each for each in self.results if each.node is not None]
 
 
@@ -150,22 +150,22 @@ class GroupOutcome(NamedTuple):
 
 
 NO_PLACEMENTS = "no feasible placements found"
-#: Tries a pod on a state.
+#: Tries one pod, and returns the result.
 Try = Callable[[PodInfo], ScheduleResult]
-#: Makes what tries pods on the state one at a time: on the nodes of these names, or on all (None).
+#: Returns a function that tries pods on the state, one by one: on the nodes of these names, or on all (None).
 Tries = Callable[[State, frozenset[str] | None], Try]
-#: Takes one of several placements that are equally good, named in order.
+#: Chooses one of several equally good placements, given their names in order.
 Choose = Callable[[Sequence[str]], str]
 
 
 class GroupCycle(NamedTuple):
-    """What a cycle of a group runs by."""
+    """The settings of a group's cycle."""
 
-    #: Of all members; it neither asks PreEnqueue nor evicts for a member alone.
+    #: The profile for all members: without PreEnqueue, and without eviction for a single member.
     profile: Profile
     tries: Tries
     choose: Choose = min
-    #: Whether GangScheduling runs, without which any number of members will do.
+    #: Whether GangScheduling runs; without it any number of members is enough.
     is_gang: bool = True
     #: The names of the PodGroupPostFilter plugins.
     post_filter: Sequence[str] = ()
@@ -178,18 +178,18 @@ def plain_cycle(profile: Profile) -> GroupCycle:
 
 
 def group_cycle(profile: Profile, tries: Tries, choose: Choose = min) -> GroupCycle:
-    """A cycle by the plugins of the profile."""
+    """A cycle with the plugins of the profile."""
     is_gang = any(plugin.name == GangScheduling.name for plugin in profile.pre_enqueue)
     return GroupCycle(for_members(profile), tries, choose, is_gang, names(profile.pod_group_post_filter))
 
 
 def for_members(profile: Profile) -> Profile:
-    """The profile as it is for a member of a group: it was let into the queue, and does not evict alone."""
+    """The profile for a member of a group, which is in the queue already, and does not evict pods by itself."""
     return replace(profile, pre_enqueue=(), post_filter=())
 
 
 def without_nominations(state: State, members: Sequence[PodInfo]) -> State:
-    """A fork in which no room is kept for the members.
+    """A fork in which the members are not nominated.
 
     QUIRK: (scheduling_queue.go, nominatedPodToInfo) they are in flight, and so count as pods without requests.
     """
@@ -212,7 +212,7 @@ def run_algorithm(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo]
 def _on_placements(cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State) -> GroupResult:
     """Try the members on each placement, and take the best (`podGroupSchedulingPlacementAlgorithm`).
 
-    Without the gate there is no plugin that makes placements.
+    Without the feature gate no plugin makes placements.
     """
     if not cycle.profile.placement_generate:
         return _on_nodes(cycle, group, members, state)
@@ -273,7 +273,7 @@ def bound_members(group: PodGroup, state: State) -> int:
 
 
 def _progress(least: int, scheduled: int, remaining: int) -> GroupStatus | None:
-    """What a placement comes to so far (GangScheduling's PlacementFeasible); None: it may yet come to `least`."""
+    """The status of a placement so far (GangScheduling's PlacementFeasible); None: `least` can still be reached."""
     if scheduled + remaining < least:
         why = f"minCount ({least}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
         return GroupStatus(Code.UNSCHEDULABLE, (why,))
@@ -283,7 +283,7 @@ def _progress(least: int, scheduled: int, remaining: int) -> GroupStatus | None:
 def _on_nodes(
     cycle: GroupCycle, group: PodGroup, members: Sequence[PodInfo], state: State, placement: Placement | None = None
 ) -> GroupResult:
-    """Members one at a time, as long as enough of them may find a node (`podGroupSchedulingDefaultAlgorithm`)."""
+    """Try members one at a time, as long as enough of them may find a node (`podGroupSchedulingDefaultAlgorithm`)."""
     least = group.min_count if cycle.is_gang else 0
     bound = scheduled = bound_members(group, state)
     remaining = len(members)
@@ -310,7 +310,7 @@ def _on_nodes(
 def _tried_in_turn(
     cycle: GroupCycle, members: Sequence[PodInfo], state: State, placement: Placement | None
 ) -> Iterator[ScheduleResult]:
-    """Each member on what those before it leave: with the node, in the end, that it would get."""
+    """Try each member on the room that those before it leave, and yield its result."""
     work = state.fork()
     work.cluster.forget_derived(Pod)  # no filter asks for it, and keeping it up takes as long as a tenth of the rest
     some = None if placement is None or not placement.name else frozenset(node.name for node in placement.nodes)

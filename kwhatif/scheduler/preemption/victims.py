@@ -198,9 +198,9 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
     """Pods that are evicted together or not at all: a single pod, or all pods of a group (`NewVictim`)."""
 
     pods: tuple[PodInfo, ...]
-    #: That of the group, if there is one.
+    #: The group's priority, if there is a group.
     priority: int
-    #: Whether its pods are of a group, be they evicted one by one: then it is more important than a single pod.
+    #: Whether its pods are in a group, even if evicted one by one: it is then more important than a single pod.
     is_of_group: bool
     #: The key of the group that goes as a whole; "" for a pod.
     group: str = ""
@@ -238,11 +238,11 @@ def by_importance(units: Iterable[Unit]) -> list[Unit]:
 
 
 class SplitUnits(msgspec.Struct, frozen=True):
-    """Units of which a pod breaks a budget, and the others; both by importance."""
+    """Units with a pod that breaks a budget, and the others; both by importance."""
 
     violating: Sequence[Unit]
     others: Sequence[Unit]
-    #: What the budgets say of their pods.
+    #: The budgets of their pods.
     split: Split
 
     def violations(self, units: Iterable[Unit]) -> int:
@@ -251,7 +251,7 @@ class SplitUnits(msgspec.Struct, frozen=True):
 
 
 def split_by_budgets(units: Sequence[Unit], budgets: Budgets) -> SplitUnits:
-    """Count the budgets over all pods of the units, in their order: who breaks one takes the whole unit along."""
+    """Count the budgets over all pods of the units, in order: a pod that breaks a budget counts for its whole unit."""
     split = budgets.split([pod for unit in units for pod in unit.pods])
     violating = [unit for unit in units if any(pod in split.broken for pod in unit.pods)]
     spared = set(map(id, violating))
@@ -264,7 +264,7 @@ def goes_by_units(cluster: Cluster) -> bool:
 
 
 def victim_search(cycle: Cycle, policy: Policy, budgets: Budgets) -> VictimSearch:
-    """What finds the victims of the cycle's pod: by units where the cluster has groups.
+    """The search for victims of the cycle's pod: by units if the cluster has groups.
 
     A policy of your own says itself whom a pod may evict, pod by pod.
     """

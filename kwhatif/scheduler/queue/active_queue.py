@@ -17,7 +17,7 @@ from kwhatif.scheduler.framework.events import ClusterEvent
 from kwhatif.scheduler.queue.hinting import Occurrence
 from kwhatif.scheduler.queue.queued_pod import QueuedEntity, QueuedPodGroupInfo, QueuedPodInfo
 
-#: What pods are ordered by, the smallest first.
+#: The sort key of pods; the smallest is first.
 Order = tuple[Any, ...]
 _Entry = tuple[Order, int, QueuedEntity]
 
@@ -211,7 +211,7 @@ class BackoffQueue:
         if not self._most or not count:
             return 0
         if info.backoff_expiration is None:
-            # QUIRK: (backoff_queue.go) of a group only the most that it has to wait grows, with the root of its size.
+            # QUIRK: (backoff_queue.go) for a group only the longest wait grows, with the root of its size.
             most = self._most if info.size == 1 else int(self._most * sqrt(info.size))
             info.backoff_expiration = backoff_end(info.timestamp, count, self._initial, most)
         return info.backoff_expiration

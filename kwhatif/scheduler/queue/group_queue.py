@@ -1,7 +1,7 @@
 """`GroupSchedulingQueue`: the queue where pods may be of groups (`backend/queue/scheduling_queue.go`, 1.37).
 
-The pods of a group are one entity, which is gated, woken and tried as a whole. Once an attempt was made, the group
-comes back by `add_attempted_group`, whatever came of it.
+The pods of a group are one entity, which is gated, woken and tried as a whole. After each attempt the
+group comes back by `add_attempted_group`, whatever the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Aside = dict[str, dict[str, QueuedPodInfo]]
 
 
 class GroupSchedulingQueue(SchedulingQueue):
-    """Beside the parts for all entities: groups that wait for an event, and pods that wait for their group."""
+    """The queue of pods, with groups that wait for an event, and pods that wait for their group."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GroupSchedulingQueue(SchedulingQueue):
         self._resting: dict[str, QueuedPodGroupInfo] = {}
         #: Pods whose PodGroup is not there (`incompletePodGroupPods`).
         self._incomplete: _Aside = {}
-        #: Pods that have come, or come back, while their group is in flight (`pendingPodGroupPods`).
+        #: Pods that were added or requeued while their group is in flight (`pendingPodGroupPods`).
         self._returning: _Aside = {}
         #: The key of the group that is in flight.
         self._popped = ""
@@ -67,7 +67,7 @@ class GroupSchedulingQueue(SchedulingQueue):
         return found if isinstance(found, QueuedPodGroupInfo) else None
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """The record of the pod with that key, be it in a group."""
+        """The record of the pod with that key, also if it is in a group."""
         found = super().get(key)
         return found or next(filter(None, (there.get(key) for there in self._places())), None)
 
@@ -88,7 +88,7 @@ class GroupSchedulingQueue(SchedulingQueue):
         self.nominator.add(pod)
         self._add_member(QueuedPodInfo(pod, self.now))
         waiting = self._resting.get(entity_key(group_of(pod.pod)))
-        if waiting is not None:  # to pods of other groups this means nothing
+        if waiting is not None:  # pods of other groups are not affected
             self._wake((waiting,), Occurrence(UNSCHEDULED_POD_ADD, None, pod.pod))
 
     def _add_member(self, info: QueuedPodInfo) -> None:
@@ -149,7 +149,7 @@ class GroupSchedulingQueue(SchedulingQueue):
             self._put_back(group, strategy)
 
     def _take_out(self, group: QueuedPodGroupInfo) -> QueueingStrategy:
-        """Take the group out of its part of the queue; returns how it gets back there (`deleteFromAnyQueue`)."""
+        """Remove the group from its part of the queue; returns a function that puts it back (`deleteFromAnyQueue`)."""
         if self.active.queue.delete(group.key):
             return QueueingStrategy.IMMEDIATELY
         if self.backoff.delete(group.key):
@@ -271,7 +271,7 @@ class GroupSchedulingQueue(SchedulingQueue):
         return moved
 
     def _run_pre_enqueue(self, info: QueuedEntity) -> None:
-        """One pod that is gated gates the group: which of them is named is left to chance upstream."""
+        """One gated pod gates the group; upstream names any of its gated pods."""
         if not isinstance(info, QueuedPodGroupInfo):
             super()._run_pre_enqueue(info)
             return
@@ -280,7 +280,7 @@ class GroupSchedulingQueue(SchedulingQueue):
             super()._run_pre_enqueue(member)
             gated = member.gating_plugin or gated
             if gated == GangScheduling.name:
-                break  # it says the same of all of them
+                break  # it gives the same answer for all of them
         info.gating_plugin = gated
 
     # --- events -------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class GroupSchedulingQueue(SchedulingQueue):
                 self._requeue(group, strategy)
 
     def _worth(self, group: QueuedPodGroupInfo, occurrence: Occurrence) -> QueueingStrategy:
-        """The best that the event is worth to any of its pods (`isEntityWorthRequeuing`)."""
+        """The best strategy that the event has for any of its pods (`isEntityWorthRequeuing`)."""
         best = QueueingStrategy.SKIP
         for info in group.members.values():
             best = max(best, self._judge(info, occurrence))

@@ -70,7 +70,7 @@ PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
 
 
 class QueueProfile(NamedTuple):
-    """What the queue needs of one profile."""
+    """The part of a profile that the queue needs."""
 
     registrations: Sequence[Registration] = ()
     pre_enqueue: Sequence[PreEnqueue] = ()
@@ -101,7 +101,7 @@ def _ask(plugin: PreEnqueuePlugin, state: State, pod: PodInfo) -> Status:
 
 
 class QueueingStrategy(IntEnum):
-    """How a pod gets back into the queue."""
+    """How a pod is requeued."""
 
     #: Not at all: it stays in the unschedulable pool.
     SKIP = 0
@@ -123,7 +123,7 @@ class Occurrence(NamedTuple):
 
     @property
     def pod_uid(self) -> str:
-        """The UID of the pod that it is about; "" if it is about something else."""
+        """The UID of the pod that it is about; "" if it is about another object."""
         obj = self.old if self.new is None else self.new
         return obj.metadata.uid or self.key if isinstance(obj, Pod) else ""
 

@@ -54,7 +54,7 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
     _template: bytes | None = None
 
     def __post_init__(self) -> None:
-        """Name it, once: it is looked up far more often."""
+        """Compute the key once: it is looked up far more often."""
         self.key, self.uid = self.pod_info.key, self.pod_info.uid
 
     def fork(self) -> QueuedPodInfo:
@@ -72,7 +72,7 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
 
     @property
     def template(self) -> bytes:
-        """What the pod has in common with its replicas: all that hints read, except name, UID and creation time."""
+        """The fields that replicas have in common: all that hints read, except name, UID and creation time."""
         if self._template is None:
             self._template = _template(self.pod_info.pod)
         return self._template
@@ -108,7 +108,7 @@ _NO_PLUGINS: set[str] = set()
 
 
 def entity_key(group: str) -> str:
-    """By which the parts of the queue know the group of that key, `namespace/name`: it is not the key of any pod."""
+    """The key of a group (`namespace/name`) in the parts of the queue; no pod has this key."""
     return f"PodGroup {group}"
 
 
@@ -144,12 +144,12 @@ class QueuedPodGroupInfo(msgspec.Struct, eq=False):
 
     @property
     def key(self) -> str:
-        """By which the parts of the queue know it."""
+        """The key in the parts of the queue."""
         return entity_key(self.group_key)
 
     @property
     def uid(self) -> str:
-        """By which the scheduler knows it."""
+        """The key for the scheduler."""
         return self.key
 
     @property
@@ -159,7 +159,7 @@ class QueuedPodGroupInfo(msgspec.Struct, eq=False):
 
     @property
     def size(self) -> int:
-        """How many pods wait: the most backoff grows with them."""
+        """How many pods wait: the longest backoff grows with them."""
         return len(self.members)
 
     @property
@@ -174,11 +174,11 @@ class QueuedPodGroupInfo(msgspec.Struct, eq=False):
 
     @property
     def pending_plugins(self) -> set[str]:
-        """None, as only its pods have some."""
+        """None: only its pods have nominations."""
         return _NO_PLUGINS
 
 
-#: What the parts of the queue hold.
+#: An entry of the queue's parts.
 QueuedEntity = QueuedPodInfo | QueuedPodGroupInfo
 
 

@@ -155,7 +155,7 @@ class SchedulingQueue(QueueParts):
         return other
 
     def events_of(self, old: KubernetesObject | None, new: KubernetesObject | None) -> list[ClusterEvent]:
-        """What a change means to all pods that wait (`cluster_events`); nothing where none waits for an event."""
+        """The events of a change (`cluster_events`); none if no pod waits for an event."""
         return cluster_events(old, new, self._hints.cluster) if self._is_anyone_waiting() else []
 
     def _is_anyone_waiting(self) -> bool:

@@ -10,7 +10,7 @@ from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo
 
 
 class RejectionCause(NamedTuple):
-    """Why pods are here: it decides which plugins' hints are called for an event."""
+    """Why pods are in the pool: this decides which plugins' hints are called for an event."""
 
     scheduler_name: str
     unschedulable_plugins: frozenset[str]

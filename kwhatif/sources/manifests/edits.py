@@ -19,7 +19,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import Resource
-from kwhatif.questions.manifests.hooks import in_phases
+from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.scheduler.release import NEWEST
 from kwhatif.sources.decoding.lenient import data_of, reader
 from kwhatif.sources.decoding.objects import CANDIDATES

@@ -19,7 +19,7 @@ from kwhatif.kube.model.caveat.manifests import (
 )
 from kwhatif.kube.model.caveat.scheduling import DevicesNotModelled, GangsNotModelled, GroupFieldsNotModelled
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, lacks
 from kwhatif.kube.model.helm import HelmHook, Phase, hook_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup
@@ -197,8 +197,8 @@ def _expressions(objects: Iterable[object]) -> Iterator[str]:
 def _not_read(
     names: Iterable[str], given: Iterable[HorizontalPodAutoscaler], cluster: Cluster
 ) -> Iterator[AutoscalersNotRead]:
-    """Workloads of a live cluster, whose autoscalers are not asked for."""
-    if not cluster.is_whole or cluster.all(HorizontalPodAutoscaler):
+    """Workloads of a whole cluster, of which only the autoscalers could not be read."""
+    if not (cluster.is_whole and lacks(HorizontalPodAutoscaler, cluster)):
         return
     present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
     present.difference_update(each.target for each in given)

@@ -39,6 +39,8 @@ def described(name: str, value: Any) -> Iterator[str]:
         yield from (f"{name}.{member.name} = {member.value!r}" for member in value)
     elif is_typeddict(value):
         yield from (f"{name}[{field!r}]: {annotation(kind)}" for field, kind in value.__annotations__.items())
+    elif value is kwhatif.Session:
+        yield f"class {name}"  # callers pass it on: its fields are the house's own
     elif isinstance(value, type) and issubclass(value, msgspec.Struct):
         yield from (f"{name}.{field}: {kind}" for field, kind in fields_of(value).items())
         for method in METHODS.get(name, ()):

@@ -640,7 +640,7 @@ CLOUD = ("ip-1.eu.internal", "ip-2.eu.internal", "ip-2.us.internal", "plain")
     ],
 )
 def test_nodes_by_the_names_that_reports_print(word: str, meant: str) -> None:
-    session = Session(Cluster([node(name).build() for name in CLOUD]))
+    session = Session.of(Cluster([node(name).build() for name in CLOUD]))
     assert named_nodes(session, [word]) == (meant,)
     assert kwhatif.edited(session, f"cordon {word}").cluster.all(Node)[meant].spec.unschedulable
     labelled = kwhatif.edited(session, f"label node/{word.rpartition('/')[2]} a=b").cluster
@@ -658,7 +658,7 @@ def test_nodes_by_the_names_that_reports_print(word: str, meant: str) -> None:
     ],
 )
 def test_a_name_that_is_not_of_one_node_is_refused(word: str, message: str) -> None:
-    session = Session(Cluster([node(name).build() for name in CLOUD]))
+    session = Session.of(Cluster([node(name).build() for name in CLOUD]))
     with pytest.raises(InputError) as caught:
         named_nodes(session, [word])
     assert message in str(caught.value)
@@ -669,7 +669,7 @@ def test_nodes_of_a_pattern_are_taken_by_name(word: str) -> None:
     session = load()
     nodes = dict(reversed([*session.cluster.all(Node).items()]))
     assert list(nodes) != sorted(nodes)
-    turned = Session(Cluster([*nodes.values()]))
+    turned = Session.of(Cluster([*nodes.values()]))
     assert named_nodes(turned, [word]) == named_nodes(session, [word]) == tuple(sorted(nodes))
     assert named_nodes(turned, ["b1", word])[0] == "b1"
     assert named_nodes(turned, [], selector_of("kubernetes.io/hostname")) == tuple(sorted(nodes))

@@ -72,6 +72,11 @@ def test_a_claim_that_is_there_is_deleted_and_made_again(tmp_path: Path) -> None
     session = load(tmp_path, CLUSTER, VOLUME, UNBOUND)
     (change,) = advice(session, written(tmp_path, POD))["changes"]
     assert (change["kind"], change["by"]) == ("claim-class", "cluster")
+    assert [call["args"] for call in change["kubectl"]] == [
+        ["delete", "persistentvolumeclaim", "-n", "default", "model"],
+        ["apply", "-f", "-"],
+    ]
+    assert [each["metadata"]["name"] for each in change["kubectl"][1]["manifests"]] == ["model"]
     assert change["edits"][0] == {"delete": ["persistentvolumeclaim/default/model"]}
     assert change["edits"][1]["apply"][0]["spec"]["storageClassName"] == ""
 

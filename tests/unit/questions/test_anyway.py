@@ -10,7 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.policy.fail_on import fails
 from kwhatif.render.story import first_line
 from kwhatif.report import Report
 from tests.unit.questions.test_drain import bare, web

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.questions.placing.described import UncountedEvictions
+from kwhatif.questions.decisions.described import UncountedEvictions
 from kwhatif.report.decision import BudgetRow, CandidateRow, Decision, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim
 from kwhatif.state.pod_info import PodInfo

@@ -9,7 +9,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.policy.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 

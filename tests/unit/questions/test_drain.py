@@ -90,7 +90,7 @@ def budget(name: str = "web", **spec: Any) -> PodDisruptionBudget:
 
 
 def drained(*objects: Any, nodes: tuple[str, ...] = ("n1",), **options: Any) -> Story:
-    session = Session(cluster(*objects))
+    session = Session.of(cluster(*objects))
     report = drain(session, nodes, DrainOptions(**options), QUICK)
     assert session.cluster.all(Pod)
     assert report.story is not None
@@ -290,7 +290,9 @@ def test_evictions_in_turn_are_counted() -> None:
 def test_a_budget_whose_status_is_older_than_its_pods_is_counted_from_them() -> None:
     stale = PodDisruptionBudgetStatus(current_healthy=3, desired_healthy=2, expected_pods=3, disruptions_allowed=1)
     objects = web("n1", "n2", "n3", unready=2)
-    session = Session(cluster(*map(node, ("n1", "n2", "n3")), *objects, replace(budget(min_available=2), status=stale)))
+    session = Session.of(
+        cluster(*map(node, ("n1", "n2", "n3")), *objects, replace(budget(min_available=2), status=stale))
+    )
     report = drain(session, ("n1",), DrainOptions(timeout=10.0), QUICK)
     assert report.story is not None
     assert [command.ok for command in report.story.commands] == [False]

@@ -99,7 +99,7 @@ def low(name: str, cpu: str = "2") -> PodBuilder:
 
 
 def test_each_placed_pod_takes_its_room() -> None:
-    report = run(Session(cluster(node("n1"), node("n2"))), workload("Deployment", "web", 9))
+    report = run(Session.of(cluster(node("n1"), node("n2"))), workload("Deployment", "web", 9))
     web = row(report, "Deployment default/web")
     assert (web.replicas, web.placed, web.unschedulable) == (9, 8, 1)
     assert web.nodes == {"n1": 4, "n2": 4}
@@ -110,7 +110,7 @@ def test_each_placed_pod_takes_its_room() -> None:
 
 def test_each_victim_leaves_and_is_named_once() -> None:
     younger = low("etl-2").started("2026-01-02T00:00:00Z")
-    session = Session(cluster(node("n1"), low("etl-1"), younger, HIGH))
+    session = Session.of(cluster(node("n1"), low("etl-1"), younger, HIGH))
     report = run(session, workload("Deployment", "web", 3, cpu="2", spec="priorityClassName: high,"))
     web = row(report, "Deployment default/web")
     assert web.message == "none of 3 pods fit, 2 would evict 2 pods without an owner (priority -10), 1 stays pending"
@@ -119,7 +119,7 @@ def test_each_victim_leaves_and_is_named_once() -> None:
 
 
 def test_higher_priority_goes_first_whatever_the_order_of_the_manifests() -> None:
-    session = Session(cluster(node("n1"), HIGH))
+    session = Session.of(cluster(node("n1"), HIGH))
     report = run(session, bare("late", cpu="3") + bare("first", cpu="3", spec="priorityClassName: high,"))
     assert decision(report, "default/first").outcome == "Placed"
     assert decision(report, "default/late").outcome == "Unschedulable"
@@ -127,18 +127,18 @@ def test_higher_priority_goes_first_whatever_the_order_of_the_manifests() -> Non
 
 
 def test_equal_priority_goes_by_the_order_of_the_manifests() -> None:
-    report = run(Session(cluster(node("n1"))), bare("b", cpu="3") + bare("a", cpu="3"))
+    report = run(Session.of(cluster(node("n1"))), bare("b", cpu="3") + bare("a", cpu="3"))
     assert [each.outcome for each in report.decisions] == ["Placed", "Unschedulable"]
 
 
 def test_the_session_stays_as_it_was() -> None:
-    session = Session(cluster(node("n1"), low("etl"), HIGH))
+    session = Session.of(cluster(node("n1"), low("etl"), HIGH))
     text = workload("Deployment", "web", 2, cpu="2", spec="priorityClassName: high,")
     assert run(session, text) == run(session, text)
 
 
 def test_a_budget_is_spent_only_once() -> None:
-    session = Session(
+    session = Session.of(
         cluster(node("n1"), low("etl-1"), low("etl-2"), HIGH, budget("low", 1, selector(app="low"), "batch"))
     )
     report = run(session, workload("Deployment", "web", 2, cpu="2", spec="priorityClassName: high,"))
@@ -151,7 +151,7 @@ def test_a_budget_is_spent_only_once() -> None:
 
 
 def test_only_the_first_pod_of_each_outcome_says_why_in_full() -> None:
-    session = Session(cluster(node("n1"), low("etl-1", "1"), low("etl-2", "1"), HIGH))
+    session = Session.of(cluster(node("n1"), low("etl-1", "1"), low("etl-2", "1"), HIGH))
     report = run(session, workload("Deployment", "web", 7, spec="priorityClassName: high,"))
     evicting = [each for each in report.decisions if each.outcome == "Preempts"]
     assert [bool(each.rejected) for each in evicting] == [True, False]
@@ -166,7 +166,7 @@ def test_only_the_first_pod_of_each_outcome_says_why_in_full() -> None:
 
 def test_a_new_priority_class_counts() -> None:
     new = "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: top}\nvalue: 7\n"
-    report = run(Session(cluster(node("n1"))), bare("p", spec="priorityClassName: top,") + new)
+    report = run(Session.of(cluster(node("n1"))), bare("p", spec="priorityClassName: top,") + new)
     assert decision(report, "default/p").priority == 7
 
 
@@ -175,7 +175,7 @@ def test_a_new_limit_range_fills_in_and_says_so() -> None:
         "---\napiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: default}\n"
         "spec: {limits: [{type: Container, defaultRequest: {memory: 1Gi}}]}\n"
     )
-    report = run(Session(cluster(node("n1"))), bare("p") + limits)
+    report = run(Session.of(cluster(node("n1"))), bare("p") + limits)
     changes = decision(report, "default/p").changes
     assert [(change.by, change.field, change.after) for change in changes if "memory" in change.field] == [
         ("LimitRanger", "spec.containers[0].resources.requests[memory]", "1Gi")
@@ -186,7 +186,7 @@ def test_a_new_quota_refuses_what_exceeds_it() -> None:
     quota = (
         "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\nspec: {hard: {pods: '2'}}\n"
     )
-    report = run(Session(cluster(node("n1"))), quota + workload("Deployment", "web", 3))
+    report = run(Session.of(cluster(node("n1"))), quota + workload("Deployment", "web", 3))
     web = row(report, "Deployment default/web")
     assert (web.placed, web.denied) == (2, 1)
     assert web.message == "2 of 3 pods fit, 1 is refused"
@@ -195,7 +195,7 @@ def test_a_new_quota_refuses_what_exceeds_it() -> None:
 
 
 def test_a_pod_of_a_namespace_that_is_not_there_is_refused_unless_the_manifests_have_it() -> None:
-    session = Session(cluster(node("n1"), namespace("default")))
+    session = Session.of(cluster(node("n1"), namespace("default")))
     text = workload("Deployment", "web", 1, ns="new")
     assert row(run(session, text), "Deployment new/web").denied == 1
     made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
@@ -204,7 +204,7 @@ def test_a_pod_of_a_namespace_that_is_not_there_is_refused_unless_the_manifests_
 
 def test_a_new_namespace_says_nothing_about_the_others_where_the_dump_has_none() -> None:
     made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
-    report = run(Session(cluster(node("n1"))), made + workload("Deployment", "web", 1, ns="old"))
+    report = run(Session.of(cluster(node("n1"))), made + workload("Deployment", "web", 1, ns="old"))
     assert row(report, "Deployment old/web").placed == 1
 
 
@@ -217,7 +217,7 @@ def test_a_quota_that_changes_is_counted_anew() -> None:
         spec=ResourceQuotaSpec(hard={"pods": "3"}),
         status=ResourceQuotaStatus(hard={"pods": "3"}, used={"pods": "3"}),
     )
-    session = Session(cluster(node("n1"), pod("there").cpu("1").on("n1"), known))
+    session = Session.of(cluster(node("n1"), pod("there").cpu("1").on("n1"), known))
     assert row(run(session, quota(3) + bare("p")), "Pod default/p").denied == 1  # as its status says
     assert row(run(session, quota(2) + bare("p")), "Pod default/p").placed == 1  # as it will be counted
     assert row(run(session, quota(1) + bare("p")), "Pod default/p").denied == 1
@@ -229,13 +229,13 @@ def test_a_new_budget_guards_the_pods_that_run() -> None:
         "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: batch}\n"
         "spec: {minAvailable: 1, selector: {matchLabels: {app: low}}}\n"
     )
-    session = Session(cluster(node("n1"), ready, HIGH))
+    session = Session.of(cluster(node("n1"), ready, HIGH))
     report = run(session, new + bare("p", cpu="3", spec="priorityClassName: high,"))
     assert row(report, "Pod default/p").violations == ("batch/b",)
 
 
 def test_a_budget_that_says_the_same_keeps_its_status() -> None:
-    session = Session(cluster(node("n1"), low("etl"), HIGH, budget("b", 1, selector(app="low"), "batch")))
+    session = Session.of(cluster(node("n1"), low("etl"), HIGH, budget("b", 1, selector(app="low"), "batch")))
     same = (
         "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: batch}\n"
         "spec: {selector: {matchLabels: {app: low}}}\n"
@@ -252,7 +252,7 @@ def test_a_claim_of_the_manifests_is_there_for_the_pods() -> None:
         "provisioner: example.com/csi\nvolumeBindingMode: WaitForFirstConsumer\n"
     )
     user = bare("p", spec="volumes: [{name: d, persistentVolumeClaim: {claimName: data}}],")
-    session = Session(cluster(node("n1")))
+    session = Session.of(cluster(node("n1")))
     assert "data" in decision(run(session, user), "default/p").message
     assert decision(run(session, user + claim), "default/p").outcome == "Placed"
 
@@ -267,7 +267,7 @@ def test_claims_of_a_stateful_set_are_made_with_its_pods() -> None:
         "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
         "provisioner: example.com/csi\nvolumeBindingMode: WaitForFirstConsumer\n"
     )
-    report = run(Session(cluster(node("n1"))), text + late)
+    report = run(Session.of(cluster(node("n1"))), text + late)
     assert [(each.pod, each.outcome) for each in report.decisions] == [
         ("default/db-0", "Placed"),
         ("default/db-1", "Placed"),
@@ -281,7 +281,7 @@ def test_a_claim_that_a_quota_refuses_keeps_its_pod_from_being_made() -> None:
         "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\n"
         "spec: {hard: {persistentvolumeclaims: '0'}}\n"
     )
-    report = run(Session(cluster(node("n1"))), quota + text)
+    report = run(Session.of(cluster(node("n1"))), quota + text)
     db = row(report, "StatefulSet default/db")
     assert db.message == "none of 2 pods fit, db-0 is refused, 1 waits for it"
     assert 'persistentvolumeclaims "data-db-0" is forbidden' in report.decisions[0].message
@@ -298,7 +298,7 @@ def test_claims_from_templates_are_made_for_pods() -> None:
         "spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}\n"
     )
     wants = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}],"
-    report = run(Session(cluster(node("n1"))), devices + workload("Deployment", "ml", 2, spec=wants))
+    report = run(Session.of(cluster(node("n1"))), devices + workload("Deployment", "ml", 2, spec=wants))
     assert row(report, "Deployment default/ml").message == "1 of 2 pods fits, 1 stays pending"
 
 
@@ -311,7 +311,7 @@ def test_ephemeral_volumes_get_their_claims() -> None:
         "volumes: [{name: tmp, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce],"
         " storageClassName: late, resources: {requests: {storage: 1Gi}}}}}}],"
     )
-    report = run(Session(cluster(node("n1"))), late + bare("p", spec=volume))
+    report = run(Session.of(cluster(node("n1"))), late + bare("p", spec=volume))
     assert decision(report, "default/p").outcome == "Placed"
 
 
@@ -320,7 +320,7 @@ def test_a_new_node_takes_pods() -> None:
         "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
         "status: {allocatable: {cpu: '8', memory: 8Gi, pods: '10'}}\n"
     )
-    report = run(Session(cluster(node("n1"))), new + bare("p", cpu="6"))
+    report = run(Session.of(cluster(node("n1"))), new + bare("p", cpu="6"))
     assert decision(report, "default/p").node == "n2"
 
 
@@ -329,7 +329,7 @@ def test_default_spreading_knows_the_new_replica_set() -> None:
     service = (
         "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {selector: {app: web}}\n"
     )
-    report = run(Session(cluster(*zones)), workload("Deployment", "web", 4, cpu="100m") + service)
+    report = run(Session.of(cluster(*zones)), workload("Deployment", "web", 4, cpu="100m") + service)
     assert row(report, "Deployment default/web").nodes == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
 
 
@@ -339,14 +339,14 @@ def test_default_spreading_knows_the_new_replica_set() -> None:
 def running(count: int) -> Session:
     """A cluster in which that Deployment has run for long, with so many pods."""
     text = workload("Deployment", "web", count)
-    before = run(Session(cluster(node("n1"), node("n2"))), text)
+    before = run(Session.of(cluster(node("n1"), node("n2"))), text)
     made = read_manifest_set(["-"], stdin=io.BytesIO(text.encode()), default_namespace="default").manifests[0].object
     pods = [
         pod(each.pod.partition("/")[2]).labels(app="web").owner("ReplicaSet", str(each.owner).rpartition("/")[2])
         .cpu("1").image("x:1").on(str(each.node))
         for each in before.decisions
     ]  # fmt: skip
-    return Session(cluster(node("n1"), node("n2"), made, *pods))
+    return Session.of(cluster(node("n1"), node("n2"), made, *pods))
 
 
 def test_what_runs_already_counts_nothing() -> None:
@@ -383,7 +383,7 @@ def test_with_surge_the_old_pods_are_still_there() -> None:
 
 def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
     text = workload("Job", "etl", spec="restartPolicy: Never,").replace("{name: etl,", "{generateName: etl-,")
-    report = run(Session(cluster(node("n1"))), text)
+    report = run(Session.of(cluster(node("n1"))), text)
     assert [(row.name, row.placed) for row in report.workloads] == [("Job default/etl-", 1)]
     assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
 
@@ -404,13 +404,13 @@ def test_pods_with_one_generate_name_have_names_of_their_own(beside: str) -> Non
 )
 def test_beside_a_name_a_generate_name_means_nothing(spec: str, message: str) -> None:
     text = bare("p", spec=spec).replace("{name: p,", "{name: p, generateName: other-,")
-    found = decision(run(Session(cluster(node("n1"))), text), "default/p")
+    found = decision(run(Session.of(cluster(node("n1"))), text), "default/p")
     assert found.message == message
 
 
 def test_a_workload_that_the_api_server_refuses_is_reported_once() -> None:
     report = run(
-        Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
+        Session.of(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
     )
     web = row(report, "Deployment default/web")
     assert (web.denied, web.message) == (1, "is refused")
@@ -422,7 +422,7 @@ def test_a_workload_that_the_api_server_refuses_is_reported_once() -> None:
 
 @pytest.mark.parametrize(("labels", "shown"), [("labels: {}", "{}"), ("labels: null", "null"), ("", "null")])
 def test_labels_that_are_given_but_empty_are_not_missing(labels: str, shown: str) -> None:
-    report = run(Session(cluster(node("n1"))), workload("Deployment", "web").replace("labels: {app: web}", labels))
+    report = run(Session.of(cluster(node("n1"))), workload("Deployment", "web").replace("labels: {app: web}", labels))
     assert decision(report, "default/web").message == (
         f'Deployment.apps "web" is invalid: spec.template.metadata.labels: Invalid value: {shown}:'
         " `selector` does not match template `labels`"
@@ -431,7 +431,7 @@ def test_labels_that_are_given_but_empty_are_not_missing(labels: str, shown: str
 
 def test_a_pod_management_that_there_is_not_is_refused() -> None:
     text = workload("StatefulSet", "db").replace("spec: {", "spec: {podManagementPolicy: Random, ", 1)
-    assert decision(run(Session(cluster(node("n1"))), text), "default/db").message == (
+    assert decision(run(Session.of(cluster(node("n1"))), text), "default/db").message == (
         'StatefulSet.apps "db" is invalid: spec.podManagementPolicy: Invalid value: "Random":'
         " must be 'OrderedReady' or 'Parallel'"
     )
@@ -443,13 +443,13 @@ ROLLOUT = workload("Rollout", "web", 2).replace("apps/v1", "example.com/v1")
 
 
 def test_a_custom_resource_is_judged_by_the_path_of_its_template() -> None:
-    report = run(Session(cluster(node("n1"))), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
+    report = run(Session.of(cluster(node("n1"))), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
     assert row(report, "Rollout default/web").message == "all 2 pods fit on n1"
     assert report.caveats == ()
 
 
 def test_a_custom_resource_whose_path_is_not_given_is_a_caveat() -> None:
-    report = run(Session(cluster(node("n1"))), ROLLOUT + bare("p"))
+    report = run(Session.of(cluster(node("n1"))), ROLLOUT + bare("p"))
     assert [row.name for row in report.workloads] == ["Pod default/p"]
     assert report.caveats == (
         "Rollout default/web holds a pod template that was not judged: give --pod-template-path Rollout=.spec.template",
@@ -461,7 +461,7 @@ def test_an_autoscaler_is_a_caveat() -> None:
         "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: default}\n"
         "spec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
     )
-    report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
+    report = run(Session.of(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
     assert row(report, "Deployment default/web").replicas == 3
     assert report.caveats == (
         "HorizontalPodAutoscaler default/web (3 to 9 replicas): what its metrics ask for is not modelled,"
@@ -474,7 +474,7 @@ def test_an_autoscaler_is_a_caveat() -> None:
 
 
 def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
-    report = run(Session(cluster(node("n1"))), bare("p") + ROLLOUT, template_paths={"Rollout": [".spec.pod"]})
+    report = run(Session.of(cluster(node("n1"))), bare("p") + ROLLOUT, template_paths={"Rollout": [".spec.pod"]})
     assert [row.name for row in report.workloads] == ["Pod default/p"]
     ((problem),) = report.problems
     assert (problem.message, problem.source and problem.source.object) == (".spec has no 'pod'", "Rollout default/web")
@@ -482,7 +482,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
 
 def test_running_pods_of_a_custom_resource_are_replaced_and_that_is_said() -> None:
     old = pod("web-x").cpu("3").on("n1").owner("Rollout", "web", "example.com/v1")
-    report = run(Session(cluster(node("n1"), old)), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
+    report = run(Session.of(cluster(node("n1"), old)), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
     web = row(report, "Rollout default/web")
     assert (web.removed, web.placed) == (1, 2)
     assert report.caveats == ("Rollout default/web: its controller is not known, so all its pods count as replaced",)
@@ -506,7 +506,7 @@ def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
         for name in "abc"
     ]
     report = run(
-        Session(cluster(node("n1"), old_set, *old)),
+        Session.of(cluster(node("n1"), old_set, *old)),
         ROLLOUT.replace("replicas: 2,", ""),
         template_paths={"Rollout": [".spec.template"]},
         rollout=rollout,
@@ -535,7 +535,7 @@ def test_the_estimated_cost_of_a_new_selector_is_not_judged(expression: str, sto
         ("ResourceClaimTemplate", f"spec: {{{request}}}"),
     ):
         text = f"---\napiVersion: resource.k8s.io/v1\nkind: {kind}\nmetadata: {{name: new}}\nspec: {{{spec}}}\n"
-        found = run(Session(cluster(node("n1"), known)), bare("p") + text).caveat_details
+        found = run(Session.of(cluster(node("n1"), known)), bare("p") + text).caveat_details
         assert any(isinstance(each, DevicesNotModelled) for each in found) is said, kind
 
 
@@ -544,7 +544,7 @@ def test_the_estimated_cost_of_a_new_selector_is_not_judged(expression: str, sto
 
 def test_the_annotation_on_the_object_suppresses() -> None:
     meta = "annotations: {kwhatif.dev/ignore: 'unschedulable: not before May'}"
-    report = run(Session(cluster(node("n1"))), workload("Deployment", "web", 5, meta=meta))
+    report = run(Session.of(cluster(node("n1"))), workload("Deployment", "web", 5, meta=meta))
     assert report.policy is not None
     assert [(found.rule, found.suppressed) for found in report.policy.findings] == [("unschedulable", "not before May")]
     assert report.policy.verdict == "pass"
@@ -553,14 +553,14 @@ def test_the_annotation_on_the_object_suppresses() -> None:
 def test_placement_is_judged_by_the_labels_of_nodes() -> None:
     rule = {"name": "gpu", "nodes": {"matchLabels": {"pool": "gpu"}}}
     book = build_rulebook({"apiVersion": "kwhatif.dev/v1", "kind": "Policy", "placement": [rule]}, "p.yaml")
-    report = run(Session(cluster(node("n1").labels(pool="gpu"))), bare("p"), book=book)
+    report = run(Session.of(cluster(node("n1").labels(pool="gpu"))), bare("p"), book=book)
     assert report.policy is not None
     assert [found.rule for found in report.policy.findings] == ["placement/gpu"]
 
 
 @pytest.mark.parametrize(("strict", "verdict"), [(True, "fail"), (False, "pass")])
 def test_missing_information_fails_a_strict_gate_only(strict: bool, verdict: str) -> None:
-    session = Session(cluster(node("n1")), caveats=[NoImages(), OtherVersion(version="1.35")])
+    session = Session.of(cluster(node("n1")), caveats=[NoImages(), OtherVersion(version="1.35")])
     report = run(session, bare("p"), strict=strict)
     assert report.policy is not None
     assert report.policy.verdict == verdict
@@ -568,7 +568,7 @@ def test_missing_information_fails_a_strict_gate_only(strict: bool, verdict: str
 
 
 def test_a_finding_points_into_the_file() -> None:
-    report = run(Session(cluster()), bare("a") + bare("b"))
+    report = run(Session.of(cluster()), bare("a") + bare("b"))
     assert report.policy is not None
     places = [(found.source.file, found.source.line) for found in report.policy.findings if found.source]
     assert places == [("standard input", 2), ("standard input", 7)]
@@ -591,4 +591,4 @@ def test_a_finding_points_into_the_file() -> None:
     ],
 )
 def test_sentences(text: str, message: str) -> None:
-    assert run(Session(cluster(node("n1"))), text).workloads[0].message == message
+    assert run(Session.of(cluster(node("n1"))), text).workloads[0].message == message

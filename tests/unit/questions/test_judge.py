@@ -116,7 +116,7 @@ def small(*names: str) -> list[NodeBuilder]:
 
 def test_a_workload_has_one_row_and_the_first_of_each_outcome_says_why() -> None:
     low = [pod(f"low-{name}", "batch").cpu("4").priority(-10).on(name) for name in ("n3", "n4")]
-    session = Session(cluster(*small("n1", "n2", "n3", "n4"), *low, HIGH))
+    session = Session.of(cluster(*small("n1", "n2", "n3", "n4"), *low, HIGH))
     report = ask(session, workload("Deployment", "web", 6, cpu="3", spec="priorityClassName: high,"))
     assert row(report).message == (
         "2 of 6 pods fit, 2 would evict 2 pods without an owner (priority -10), 2 stay pending"
@@ -129,7 +129,7 @@ def test_a_workload_has_one_row_and_the_first_of_each_outcome_says_why() -> None
 def test_the_first_of_each_outcome_has_all_nodes_and_all_candidates() -> None:
     nodes = small(*(f"n{number}" for number in range(9)))
     low = [pod(f"low-{number}").cpu("4").priority(-10).on(f"n{number}") for number in range(9)]
-    session = Session(cluster(*nodes, *low, HIGH))
+    session = Session.of(cluster(*nodes, *low, HIGH))
     report = ask(session, bare("p", cpu="3", spec="priorityClassName: high,"))
     (decision,) = report.decisions
     assert decision.preemption is not None
@@ -139,7 +139,7 @@ def test_the_first_of_each_outcome_has_all_nodes_and_all_candidates() -> None:
 @pytest.mark.parametrize("alone", [False, True])
 def test_the_best_candidates_and_the_chosen_one_are_described_the_others_named(alone: bool) -> None:
     low = [pod(f"low-{number}").cpu("4").priority(-number).on(f"n{number}") for number in range(4)]
-    session = Session(cluster(*small("n0", "n1", "n2", "n3"), *low, HIGH))
+    session = Session.of(cluster(*small("n0", "n1", "n2", "n3"), *low, HIGH))
 
     def candidates(described: int | None) -> tuple[CandidateRow, ...]:
         report = ask(session, bare("p", cpu="3", spec="priorityClassName: high,"), alone=alone, described=described)
@@ -165,7 +165,7 @@ def test_what_differs_of_a_running_workload_is_judged() -> None:
         pod(f"web-1a-{number}").labels(app="web").owner("ReplicaSet", "web-1a").cpu("3").on(f"n{number}")
         for number in (1, 2)
     ]
-    session = Session(cluster(*small("n1", "n2", "n3"), *running))
+    session = Session.of(cluster(*small("n1", "n2", "n3"), *running))
     new = ask(session, workload("Deployment", "web", 2, cpu="4"))
     assert row(new).message == "2 removed; all 2 pods fit on 2 nodes"
 
@@ -178,7 +178,9 @@ def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
     ]
     (known,) = stored(workload("Deployment", "web", 2, cpu="3", spec="priorityClassName: low,"))
     low = PriorityClass(metadata=ObjectMeta(name="low"), value=-5)
-    report = ask(Session(cluster(*small("n1", "n2"), *running, known, low)), workload("Deployment", "web", 2, cpu="4"))
+    report = ask(
+        Session.of(cluster(*small("n1", "n2"), *running, known, low)), workload("Deployment", "web", 2, cpu="4")
+    )
     (found,) = report.workloads
     assert found.rollout is not None
     assert (found.rollout.completed, found.rollout.updated, found.rollout.old) == (True, 2, 0)
@@ -189,7 +191,7 @@ def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
 
 
 def test_no_replicas() -> None:
-    assert row(ask(Session(cluster(node("n1"))), workload("Deployment", "web", 0))).message == "makes no pods"
+    assert row(ask(Session.of(cluster(node("n1"))), workload("Deployment", "web", 0))).message == "makes no pods"
 
 
 def test_the_replacement_of_a_pod_that_was_evicted_is_not_tried_at_that_moment() -> None:
@@ -202,7 +204,7 @@ def test_the_replacement_of_a_pod_that_was_evicted_is_not_tried_at_that_moment()
     ]
     there = cluster(*small("n1", "n2"), *stored(workload("StatefulSet", "db", 2, **spec)), *running, HIGH, low)
     text = workload("StatefulSet", "db", 4, **spec) + bare("vip", cpu="3", spec=f"priorityClassName: high, {ON_N1}")
-    report = ask(Session(there), text)
+    report = ask(Session.of(there), text)
     assert fates(report) == "db-2:P@n2 vip:E@n1"
     assert report.workloads[1].victims == ("default/db-0",)
 
@@ -211,21 +213,21 @@ def test_the_replacement_of_a_pod_that_was_evicted_is_not_tried_at_that_moment()
 
 
 def test_pods_that_are_pending_already_come_first() -> None:
-    session = Session(cluster(*small("n1"), waiting("old")))
+    session = Session.of(cluster(*small("n1"), waiting("old")))
     report = ask(session, bare("new", cpu="3"))
     assert fates(report) == "new:U"
     assert [(each.pod, each.outcome, each.node) for each in report.queued_before] == [("default/old", "Placed", "n1")]
 
 
 def test_but_not_before_pods_of_a_higher_priority() -> None:
-    session = Session(cluster(*small("n1"), waiting("old"), HIGH))
+    session = Session.of(cluster(*small("n1"), waiting("old"), HIGH))
     report = ask(session, bare("new", cpu="3", spec="priorityClassName: high,"))
     assert fates(report) == "new:P@n1"
     assert report.queued_before == ()
 
 
 def test_pending_pods_go_by_priority_and_then_by_age_and_stand_between_new_ones() -> None:
-    session = Session(
+    session = Session.of(
         cluster(
             *small("n1", "n2", "n3"),
             waiting("young", created="2026-01-02T00:00:00Z"),
@@ -245,7 +247,7 @@ def test_pending_pods_go_by_priority_and_then_by_age_and_stand_between_new_ones(
 
 
 def test_what_was_tried_in_vain_sleeps_and_a_caveat_says_so() -> None:
-    session = Session(cluster(*small("n1"), waiting("asleep").tried(), waiting("big", cpu="9").tried()))
+    session = Session.of(cluster(*small("n1"), waiting("asleep").tried(), waiting("big", cpu="9").tried()))
     for full in (True, False):
         report = ask(session, bare("new", cpu="3"), full=full)
         assert fates(report) == "new:P@n1"
@@ -254,7 +256,7 @@ def test_what_was_tried_in_vain_sleeps_and_a_caveat_says_so() -> None:
 
 
 def test_a_nominated_pod_sleeps_until_its_victims_are_gone_but_keeps_its_room() -> None:
-    session = Session(cluster(*small("n1", "n2"), waiting("nominated").nominated("n1"), HIGH))
+    session = Session.of(cluster(*small("n1", "n2"), waiting("nominated").nominated("n1"), HIGH))
     report = ask(session, bare("equal", cpu="3") + bare("above", cpu="3", spec="priorityClassName: high,"))
     assert fates(report) == "equal:P@n2 above:P@n1"
     assert report.queued_before == ()
@@ -267,7 +269,7 @@ def test_gated_pods_are_no_sleepers() -> None:
         .gates("g")
         .status(conditions=(PodCondition(type="PodScheduled", status="False", reason="SchedulingGated"),))
     )
-    report = ask(Session(cluster(*small("n1"), gated)), bare("new", cpu="3"))
+    report = ask(Session.of(cluster(*small("n1"), gated)), bare("new", cpu="3"))
     assert [(each.pod, each.outcome) for each in report.queued_before] == [("default/gated", "Gated")]
 
 
@@ -287,14 +289,14 @@ WAKING = {
 def test_what_comes_with_the_pods_may_wake_sleepers(text: str, *, plain: bool, with_claim: bool) -> None:
     """In order of age: who is awake is tried before the new pod."""
     sleepers = [waiting("plain").tried(), waiting("claiming").claim("data").tried()]
-    report = ask(Session(cluster(*small("n1"), *sleepers)), text + bare("new", cpu="3"))
+    report = ask(Session.of(cluster(*small("n1"), *sleepers)), text + bare("new", cpu="3"))
     woken = {each.pod for each in report.queued_before}
     assert woken == {f"default/{name}" for name, wakes in (("plain", plain), ("claiming", with_claim)) if wakes}
 
 
 def test_a_change_of_a_node_wakes_whom_it_may_help() -> None:
     tainted = node("n1").allocatable(cpu="4", memory="8Gi", pods="10").taint("a", "b")
-    session = Session(cluster(tainted, waiting("asleep").tried()))
+    session = Session.of(cluster(tainted, waiting("asleep").tried()))
     untainted = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {taints: []}\n"
     report = ask(session, untainted + bare("new", cpu="3"))
     assert (fates(report), [each.node for each in report.queued_before]) == ("new:U", ["n1"])
@@ -304,14 +306,14 @@ def test_pods_of_a_workload_in_the_manifests_do_not_sleep() -> None:
     text = workload("StatefulSet", "db", 2, cpu="3")
     (known,) = stored(text)
     pods = [pod(f"db-{number}").owner("StatefulSet", "db").cpu("3").tried() for number in (0, 1)]
-    session = Session(cluster(*small("n1"), known, *pods))
+    session = Session.of(cluster(*small("n1"), known, *pods))
     assert fates(ask(session, text)) == "db-0:P@n1 db-1:U"
     new = bare("new", cpu="3")
     assert fates(ask(session, text + new, full=False)) == "new:U"
 
 
 def test_whoever_asks_about_pending_pods_has_them_tried_again() -> None:
-    session = Session(cluster(*small("n1"), waiting("a").tried(), waiting("b").tried()))
+    session = Session.of(cluster(*small("n1"), waiting("a").tried(), waiting("b").tried()))
     assert fates(ask(session, pending=ALL_PODS)) == "a:P@n1 b:U"
     report = ask(session, "", "pod/default/b")
     assert (fates(report), [each.pod for each in report.queued_before]) == ("b:U", ["default/a"])
@@ -341,26 +343,26 @@ AFTER = {
 @pytest.mark.parametrize(("others", "cpu", "fate", "names"), AFTER.values(), ids=AFTER.keys())
 def test_who_came_first_and_took_the_room(others: list[PodBuilder], cpu: str, fate: str, names: str) -> None:
     nodes = small(*sorted({each.build().spec.node_name for each in others} - {""} | {"n1"}))
-    report = ask(Session(cluster(*nodes, *others)), bare("new", cpu=cpu))
+    report = ask(Session.of(cluster(*nodes, *others)), bare("new", cpu=cpu))
     assert fates(report) == f"new:{fate}"
     assert [name.removeprefix("default/") for name in report.decisions[0].after] == names.split()
 
 
 def test_the_sentences_name_who_came_first() -> None:
-    report = ask(Session(cluster(*small("n1"), waiting("old"))), workload("Deployment", "web", 2, cpu="3"))
+    report = ask(Session.of(cluster(*small("n1"), waiting("old"))), workload("Deployment", "web", 2, cpu="3"))
     assert row(report).message == "all 2 pods stay pending after default/old, which was pending"
 
 
 def test_pods_that_nobody_schedules_here_and_gated_ones_take_nothing() -> None:
     others = [waiting("other").spec(scheduler_name="other"), waiting("gated").gates("g"), waiting("gone").terminating()]
-    report = ask(Session(cluster(*small("n1"), *others)), bare("new", cpu="3"))
+    report = ask(Session.of(cluster(*small("n1"), *others)), bare("new", cpu="3"))
     assert fates(report) == "new:P@n1"
     assert [(each.pod, each.outcome) for each in report.queued_before] == [("default/gated", "Gated")]
 
 
 def test_all_pending_pods_in_queue_order_each_seen_by_the_next() -> None:
     pods = [waiting(f"p{number}") for number in range(3)]
-    session = Session(cluster(*small("n1"), *pods))
+    session = Session.of(cluster(*small("n1"), *pods))
     report = ask(session, pending=ALL_PODS)
     assert fates(report) == "p0:P@n1 p1:U p2:U"
     assert [each.detail for each in report.decisions] == ["full"] * 3
@@ -369,7 +371,7 @@ def test_all_pending_pods_in_queue_order_each_seen_by_the_next() -> None:
 
 def test_of_one_owner_the_first_of_each_outcome_says_why() -> None:
     pods = [waiting(f"p{number}").owner("ReplicaSet", "web-1a") for number in range(4)]
-    report = ask(Session(cluster(*small("n1", "n2"), *pods)), pending=ALL_PODS)
+    report = ask(Session.of(cluster(*small("n1", "n2"), *pods)), pending=ALL_PODS)
     assert [(each.outcome, each.detail) for each in report.decisions] == [
         ("Placed", "full"),
         ("Placed", "short"),
@@ -379,7 +381,7 @@ def test_of_one_owner_the_first_of_each_outcome_says_why() -> None:
 
 
 def test_the_pending_pods_of_one_namespace() -> None:
-    session = Session(cluster(*small("n1"), waiting("a", priority=5), pod("b", "ml").cpu("3")))
+    session = Session.of(cluster(*small("n1"), waiting("a", priority=5), pod("b", "ml").cpu("3")))
     report = ask(session, pending=PodChoice("ml"))
     assert fates(report) == "b:U"
     assert [each.pod for each in report.queued_before] == ["default/a"]
@@ -388,7 +390,7 @@ def test_the_pending_pods_of_one_namespace() -> None:
 def test_a_pending_pod_that_the_manifest_has_too_is_judged_as_it_stands() -> None:
     text = bare("p", cpu="3")
     (known,) = stored(text)
-    session = Session(cluster(*small("n1"), waiting("first", priority=5), known))
+    session = Session.of(cluster(*small("n1"), waiting("first", priority=5), known))
     assert fates(ask(session, text)) == "p:U"
     assert row(ask(session, text)).update == "unchanged"
     assert ask(session, text, full=False).decisions == ()
@@ -398,7 +400,7 @@ def test_a_pending_pod_that_the_manifest_has_too_is_judged_as_it_stands() -> Non
 
 
 def test_why_is_it_pending() -> None:
-    session = Session(cluster(*small("n1"), waiting("first"), waiting("p")))
+    session = Session.of(cluster(*small("n1"), waiting("first"), waiting("p")))
     report = ask(session, "", "pod/default/p")
     assert fates(report) == "p:U"
     assert report.decisions[0].detail == "full"
@@ -407,7 +409,7 @@ def test_why_is_it_pending() -> None:
 
 def test_where_would_a_running_pod_go_if_it_started_anew() -> None:
     """Its own room is free then; its number of priority is taken as it stands."""
-    session = Session(cluster(*small("n1"), pod("p").cpu("3").priority(7).on("n1").started("2026-01-01T00:00:00Z")))
+    session = Session.of(cluster(*small("n1"), pod("p").cpu("3").priority(7).on("n1").started("2026-01-01T00:00:00Z")))
     report = ask(session, "", "po/p")
     assert fates(report) == "p:P@n1"
     assert (report.decisions[0].priority, row(report).update, row(report).message) == (7, "restarted", "fits on n1")
@@ -420,7 +422,7 @@ def test_where_would_a_workload_go_if_it_started_anew() -> None:
     text = workload("StatefulSet", "db", 2, cpu="4")
     (made,) = stored(text)
     pods = [pod(f"db-{number}").owner("StatefulSet", "db").cpu("4").on(f"n{number + 1}") for number in (0, 1)]
-    session = Session(cluster(*small("n1", "n2"), low, made, *pods))
+    session = Session.of(cluster(*small("n1", "n2"), low, made, *pods))
     report = ask(session, "", "sts/db")
     assert fates(report) == "db-0:P@n1 db-1:E@n2"
     assert row(report).message == "1 of 2 pods fits, db-1 would evict pod default/low (priority -10)"
@@ -430,7 +432,7 @@ def test_where_would_a_workload_go_if_it_started_anew() -> None:
 
 
 def test_alone_every_pod_has_the_same_room_and_of_equal_ones_the_first_is_judged() -> None:
-    session = Session(cluster(*small("n1"), waiting("old")))
+    session = Session.of(cluster(*small("n1"), waiting("old")))
     text = bare("a", cpu="3") + bare("b", cpu="3") + workload("Deployment", "web", 3, cpu="3")
     report = ask(session, text, alone=True)
     assert [each.outcome for each in report.decisions] == ["Placed"] * 3
@@ -443,13 +445,13 @@ def test_alone_a_quota_counts_no_other_pod() -> None:
         "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\nspec: {hard: {pods: '1'}}\n"
     )
     text = quota + bare("a") + bare("b")
-    session = Session(cluster(node("n1")))
+    session = Session.of(cluster(node("n1")))
     assert fates(ask(session, text)) == "a:P@n1 b:D"
     assert fates(ask(session, text, alone=True)) == "a:P@n1 b:P@n1"
 
 
 def test_without_admission_pods_are_taken_as_they_are_stored() -> None:
-    session = Session(cluster(node("n1"), namespace("other"), HIGH))
+    session = Session.of(cluster(node("n1"), namespace("other"), HIGH))
     text = bare("p", spec="priority: 7,")
     assert fates(ask(session, text)) == "p:D"
     report = ask(session, text, admission=False)
@@ -464,7 +466,7 @@ def test_what_comes_with_the_pods_is_there_in_every_way_of_asking() -> None:
     )
     text = bare("p", cpu="8", spec="priorityClassName: top,") + new
     text += "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: top}\nvalue: 7\n"
-    session = Session(cluster(*small("n1")))
+    session = Session.of(cluster(*small("n1")))
     for question in ({}, {"alone": True}, {"admission": False}, {"full": False}):
         assert fates(ask(session, text, **question)) == "p:P@n2"
 
@@ -488,7 +490,7 @@ def test_what_comes_with_the_pods_is_there_in_every_way_of_asking() -> None:
 )
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_the_api_server_refuses_is_refused_in_its_words(text: str, message: str, *, alone: bool) -> None:
-    report = ask(Session(cluster(node("n1"), namespace("default"))), text, alone=alone)
+    report = ask(Session.of(cluster(node("n1"), namespace("default"))), text, alone=alone)
     (decision,) = report.decisions
     assert decision.outcome == "Denied"
     assert decision.message.startswith(message)
@@ -504,7 +506,7 @@ def test_pods_that_a_workload_beside_them_makes_are_not_judged_by_themselves() -
         " ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u, controller: true}]}\n"
         "spec: {nodeName: n1, priority: 0, containers: [{name: main, image: 'x:1', resources: {requests: {cpu: '1'}}}]}\n"
     )
-    session = Session(cluster(node("n1"), *stored(text)))
+    session = Session.of(cluster(node("n1"), *stored(text)))
     report = ask(session, text)
     assert [(each.name, each.message) for each in report.workloads] == [("StatefulSet default/db", "unchanged")]
 
@@ -573,7 +575,7 @@ BOUND_AT_ONCE = "PersistentVolumeClaim default/c is bound at once, as StorageCla
     ids=["provisioned", "within a zone", "a volume is there", "only volumes", "no volume", "no class", "waits"],
 )
 def test_a_claim_of_a_class_that_does_not_wait(given: StorageClass, text: str, expected: str, caveat: str) -> None:
-    session = Session(cluster(node("n1").zone("a"), node("n2").zone("b"), given))
+    session = Session.of(cluster(node("n1").zone("a"), node("n2").zone("b"), given))
     report = ask(session, (CLAIM + text).replace("CLASS", "nfs") + USER)
     assert fates(report) == expected
     assert [each for each in report.caveats if "PersistentVolumeClaim" in each] == ([caveat] if caveat else [])
@@ -584,7 +586,7 @@ def test_a_pod_that_a_taint_evicts_again_is_a_caveat(seconds: int | None, expect
     tainted = node("n1").taint("maintenance", "soon", "NoExecute")
     until = "" if seconds is None else f", tolerationSeconds: {seconds}"
     tolerations = f"tolerations: [{{key: maintenance, operator: Exists, effect: NoExecute{until}}}],"
-    report = ask(Session(cluster(tainted)), bare("new", spec=tolerations))
+    report = ask(Session.of(cluster(tainted)), bare("new", spec=tolerations))
     assert fates(report) == "new:P@n1"
     found = [(each.seconds, each.pods) for each in report.caveat_details if isinstance(each, EvictedByTaint)]
     assert found == [(each, ("default/new",)) for each in expected]
@@ -593,7 +595,7 @@ def test_a_pod_that_a_taint_evicts_again_is_a_caveat(seconds: int | None, expect
 @pytest.mark.parametrize("alone", [False, True])
 def test_of_a_pod_that_runs_it_is_said_where(*, alone: bool) -> None:
     running = pod("web").cpu("1").on("n1").build()
-    there = Session(cluster(node("n1"), node("n2"), pod("other").cpu("1").on("n1"), running))
+    there = Session.of(cluster(node("n1"), node("n2"), pod("other").cpu("1").on("n1"), running))
     applied = Applied(running, SourceRow(file="pod/web", object="Pod default/web"), restarted=True)
     report = judge(there, Question(applied=(applied,), alone=alone)).report(there, "schedule")
     (decision,) = report.decisions

@@ -59,7 +59,7 @@ def admitted(of: Cluster, *there: Pod) -> list[Caveat]:
     applied = [
         Applied(each, SourceRow(file="", object=f"Pod {key_of(each)}"), restarted=bool(there)) for each in candidates
     ]
-    report = judge(Session(of), Question(applied=applied)).report(Session(of), "schedule")
+    report = judge(Session.of(of), Question(applied=applied)).report(Session.of(of), "schedule")
     return [caveat for caveat in report.caveat_details if isinstance(caveat, NoLimits)]
 
 
@@ -80,7 +80,7 @@ def test_what_bounds_new_pods_matters_where_pods_are_made() -> None:
 
 def asked(of: Cluster, cpu: str = "1", **spec: object) -> Report:
     candidate = pod("new").requests(cpu=cpu).spec(**spec).build()
-    return report_of(Session(of), candidate)
+    return report_of(Session.of(of), candidate)
 
 
 def codes(report: Report) -> list[str]:
@@ -140,7 +140,7 @@ def test_a_standard_is_not_judged_where_the_api_server_fills_in_contexts(level: 
     assert list(asked(cluster(openshift, space)).caveat_details) == expected
     assert list(asked(cluster(node("n1"), space)).caveat_details) == []
     waits = pod("new").requests(cpu="1").build()
-    assert list(report_of(Session(cluster(openshift, space, waits)), waits).caveat_details) == []
+    assert list(report_of(Session.of(cluster(openshift, space, waits)), waits).caveat_details) == []
 
 
 def test_a_quota_of_a_scope_that_is_not_known() -> None:
@@ -154,7 +154,7 @@ def test_a_quota_of_a_scope_that_is_not_known() -> None:
 @pytest.mark.parametrize(("age", "is_old"), [(3600, False), (3601, True), (None, False), (-5, False)])
 def test_what_was_read_more_than_an_hour_ago_is_old(age: int | None, is_old: bool) -> None:
     moment = "2026-01-01T00:00:00Z"
-    session = Session(cluster(node("n1")), age=age, taken_at=moment)
+    session = Session.of(cluster(node("n1")), age=age, taken_at=moment)
     report = report_of(session, pod("new").build())
     assert report.snapshot.taken_at == moment
     assert report.caveat_details == ((StaleSnapshot(taken_at=moment, age=age or 0),) if is_old else ())

@@ -23,5 +23,5 @@ CASES = {
 
 @pytest.mark.parametrize(("promised", "counts"), CASES.values(), ids=CASES)
 def test_a_nomination_is_known_when_the_pod_enters_the_queue(promised: PodBuilder, counts: bool) -> None:
-    session = Session(cluster(node("n1"), promised.nominated("n1")))
+    session = Session.of(cluster(node("n1"), promised.nominated("n1")))
     assert [info.name for info in session.state.nominated.get("n1", ())] == (["promised"] if counts else [])

@@ -23,7 +23,7 @@ NEAR_CACHE = (
 
 
 def session(cpu: str = "4") -> Session:
-    return Session(cluster(node("a").allocatable(cpu=cpu), namespace("default")))
+    return Session.of(cluster(node("a").allocatable(cpu=cpu), namespace("default")))
 
 
 def nightly(cpu: str) -> str:
@@ -111,7 +111,7 @@ def test_a_pod_that_is_made_again_under_its_name_does_not_keep_the_place_of_the_
     other = pod("other").cpu("1").priority(500).meta(uid="other")
     text = workload("StatefulSet", "db", 1, spec="priorityClassName: low,")
     report = run(
-        Session(cluster(node("a").allocatable(cpu="1"), stateful_set, *pods, other, *classes)),
+        Session.of(cluster(node("a").allocatable(cpu="1"), stateful_set, *pods, other, *classes)),
         text.replace("spec: {", "spec: {podManagementPolicy: Parallel, ", 1),
         rollout=rollout,
     )

@@ -33,7 +33,7 @@ def patient(builder: PodBuilder, seconds: int | None) -> PodBuilder:
 
 
 def lost(*objects: Any, nodes: tuple[str, ...] = ("n1",), deleted: bool = False) -> Story:
-    report = outage(Session(cluster(*objects)), nodes, QUICK, deleted=deleted)
+    report = outage(Session.of(cluster(*objects)), nodes, QUICK, deleted=deleted)
     assert report.story is not None
     return worded_story(report.story)
 
@@ -116,7 +116,7 @@ def test_the_taint_of_nodes_that_are_down_is_offered_where_it_helps(cpu: str, re
 
 def test_a_node_that_was_deleted_cannot_be_tainted() -> None:
     """Where a story never settles, it can end before PodGC has removed a pod of such a node."""
-    ended = OutageSimulation(SettledCluster(Session(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
+    ended = OutageSimulation(SettledCluster(Session.of(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
     row = BlockedRow(pod="shop/db-0", class_="waits-for-node", cause="node-deleted")
     ended.blocked = (row,)
     assert ended.story().blocked == (row,)

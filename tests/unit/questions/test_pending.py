@@ -12,7 +12,7 @@ from kwhatif.kube.model.caveat.reading import ScheduledMeanwhile
 from kwhatif.kube.model.caveat.scheduling import QueueNotSeen
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import PodCondition, SchedulingEvents
-from kwhatif.questions.decisions.fail_on import fails, parse_fail_on
+from kwhatif.policy.fail_on import fails, parse_fail_on
 from kwhatif.questions.session.session import Session
 from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow
 from kwhatif.scheduler.catalog import default_profile
@@ -39,7 +39,7 @@ def sleeping(
 
 
 def rows(*objects: Object, edits: tuple[str, ...] = (), pods: tuple[str, ...] = ()) -> dict[str, QueuedPodRow]:
-    session = Session(cluster(*objects))
+    session = Session.of(cluster(*objects))
     if edits:
         session = kwhatif.edited(session, *edits)
     report = kwhatif.pending(session, *pods)
@@ -149,7 +149,7 @@ def rows_with(
     made = cluster(*objects)
     made.scheduling_events = {f"default/{name}": seen for name, seen in events.items()}
     profiles = {profile.scheduler_name: profile} if profile else None
-    report = kwhatif.pending(Session(made, taken_at=TAKEN, age=0, profiles=profiles))
+    report = kwhatif.pending(Session.of(made, taken_at=TAKEN, age=0, profiles=profiles))
     assert report.queue is not None
     return {row.pod.removeprefix("default/"): row for row in report.queue.pods}
 
@@ -237,7 +237,7 @@ def test_a_pod_that_was_given_a_node_meanwhile_is_a_caveat() -> None:
 
 def said(made: Cluster) -> list[str]:
     """The caveats about the queue."""
-    found = kwhatif.pending(Session(made)).caveat_details
+    found = kwhatif.pending(Session.of(made)).caveat_details
     return [caveat.message for caveat in found if isinstance(caveat, QueueNotSeen | ScheduledMeanwhile)]
 
 
@@ -279,7 +279,7 @@ def test_a_pod_that_no_hint_wakes_sleeps_on_though_it_would_fit() -> None:
 
 
 def test_who_sleeps_on_though_it_fits_can_be_a_no() -> None:
-    session = Session(cluster(node("n").allocatable(cpu="4"), rejected("p").cpu("1")))
+    session = Session.of(cluster(node("n").allocatable(cpu="4"), rejected("p").cpu("1")))
     assert not fails(kwhatif.pending(session), ("not-requeued",))
     assert fails(kwhatif.pending(kwhatif.edited(session, "label node/n a=b")), ("not-requeued",))
     assert not fails(kwhatif.pending(kwhatif.edited(session, "set node/n status.allocatable.cpu=5")), ("not-requeued",))
@@ -443,7 +443,7 @@ def test_the_order_of_the_input_changes_nothing() -> None:
 
 
 def test_the_session_stays_as_it_is() -> None:
-    session = Session(cluster(node("n"), rejected("p").cpu("9")))
+    session = Session.of(cluster(node("n"), rejected("p").cpu("9")))
     edited = kwhatif.edited(session, "set node/n status.allocatable.cpu=10")
     first = kwhatif.pending(edited).to_json()
     assert kwhatif.pending(edited).to_json() == first

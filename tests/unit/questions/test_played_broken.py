@@ -36,7 +36,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, int], tuple[str, ...]]] = {
 def test_only_what_is_worse_than_before_is_broken(
     before: dict[str, int], after: dict[str, int], broken: tuple[str, ...]
 ) -> None:
-    base = SettledCluster(Session(cluster(node("n1"))), QUICK)
+    base = SettledCluster(Session.of(cluster(node("n1"))), QUICK)
     played = Played(base)
     base.engine.tally.budgets = standings(**before)
     played.engine.tally.budgets = standings(**after)
@@ -44,7 +44,7 @@ def test_only_what_is_worse_than_before_is_broken(
 
 
 def test_harm_counts_what_is_worse_than_before() -> None:
-    base = SettledCluster(Session(cluster(node("n1"))), QUICK)
+    base = SettledCluster(Session.of(cluster(node("n1"))), QUICK)
     played = Played(base)
     base.engine.tally.budgets = standings(a=1, b=0)
     played.engine.tally.budgets = standings(a=2, b=2)

@@ -59,7 +59,7 @@ NEW = {
 
 @pytest.mark.parametrize(("text", "expected", "message"), NEW.values(), ids=NEW.keys())
 def test_new(text: str, expected: str, message: str) -> None:
-    report = run(Session(cluster(node("n1"), node("n2"))), text)
+    report = run(Session.of(cluster(node("n1"), node("n2"))), text)
     assert fates(report) == expected
     db = row(report, "StatefulSet default/db")
     assert db.message == message
@@ -67,7 +67,7 @@ def test_new(text: str, expected: str, message: str) -> None:
 
 
 def test_what_waits_says_for_whom_and_looks_as_if_it_were_admitted() -> None:
-    report = run(Session(cluster(node("n1"), HIGH)), stateful(3, "3", "priorityClassName: high,"))
+    report = run(Session.of(cluster(node("n1"), HIGH)), stateful(3, "3", "priorityClassName: high,"))
     waiting = decision(report, "default/db-2")
     assert (waiting.outcome, waiting.waits_for) == ("Waits", "default/db-1")
     assert (waiting.priority, waiting.priority_class_name, waiting.owner) == (100, "high", "StatefulSet default/db")
@@ -77,7 +77,7 @@ def test_what_waits_says_for_whom_and_looks_as_if_it_were_admitted() -> None:
 
 def test_a_pod_that_evicts_others_lets_the_next_one_follow() -> None:
     low = [pod(f"low-{index}", "batch").cpu("3").priority(-10).on(f"n{index}") for index in (1, 2)]
-    session = Session(cluster(node("n1"), node("n2"), *low, HIGH))
+    session = Session.of(cluster(node("n1"), node("n2"), *low, HIGH))
     report = run(session, stateful(3, "3", "priorityClassName: high,"))
     db = row(report, "StatefulSet default/db")
     assert db.message == (
@@ -86,7 +86,7 @@ def test_a_pod_that_evicts_others_lets_the_next_one_follow() -> None:
 
 
 def test_the_finding_counts_those_that_wait_but_they_have_none_of_their_own() -> None:
-    report = run(Session(cluster(node("n1"))), stateful(5, "3"))
+    report = run(Session.of(cluster(node("n1"))), stateful(5, "3"))
     assert report.policy is not None
     ((finding),) = report.policy.findings
     assert (finding.rule, finding.pods, report.policy.verdict) == ("unschedulable", ("default/db-1",), "fail")
@@ -96,7 +96,7 @@ def test_the_finding_counts_those_that_wait_but_they_have_none_of_their_own() ->
 def test_what_is_not_made_takes_nothing_from_others() -> None:
     """Neither room, nor pods, nor the quota."""
     low = pod("low", "batch").cpu("1").priority(-10).on("n1")
-    session = Session(cluster(node("n1"), low, HIGH))
+    session = Session.of(cluster(node("n1"), low, HIGH))
     text = stateful(3, "3", "priorityClassName: high, nodeSelector: {disk: ssd},") + bare("p", cpu="3")
     report = run(session, QUOTA.replace("N", "2") + text)
     assert fates(report) == "0U 1W 2W default/pP"
@@ -104,13 +104,13 @@ def test_what_is_not_made_takes_nothing_from_others() -> None:
 
 
 def test_the_next_one_keeps_its_place_in_the_order_of_the_manifests() -> None:
-    report = run(Session(cluster(node("n1"))), stateful(2, "2") + bare("p", cpu="1"))
+    report = run(Session.of(cluster(node("n1"))), stateful(2, "2") + bare("p", cpu="1"))
     assert fates(report) == "0P 1P default/pU"
 
 
 def test_but_what_others_make_at_once_is_admitted_before_it() -> None:
     text = QUOTA.replace("N", "2") + stateful(2) + bare("p")
-    assert fates(run(Session(cluster(node("n1"))), text)) == "0P 1D default/pP"
+    assert fates(run(Session.of(cluster(node("n1"))), text)) == "0P 1D default/pP"
 
 
 # --- updates ---------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def running(replicas: int, nodes: int = 4, **fields: Any) -> Session:
         pod(f"db-{index}").labels(app="db").owner("StatefulSet", "db").cpu("1").image("x:1").on(f"n{index}")
         for index in range(replicas)
     ]
-    return Session(cluster(*hosts, made, *pods))
+    return Session.of(cluster(*hosts, made, *pods))
 
 
 UPDATES = {

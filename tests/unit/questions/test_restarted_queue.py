@@ -16,7 +16,7 @@ def session(selector: str) -> Session:
     """A StatefulSet with a pod on either node, whose next pods go where that selector says."""
     (made,) = stored(workload("StatefulSet", "db", 2, cpu="4", spec=selector))
     pods = [pod(f"db-{number}").owner("StatefulSet", "db").cpu("4").on(f"n{number + 1}") for number in (0, 1)]
-    return Session(cluster(*small("n1", "n2"), made, *pods))
+    return Session.of(cluster(*small("n1", "n2"), made, *pods))
 
 
 NOWHERE = "nodeSelector: {disk: ssd},"
@@ -44,5 +44,5 @@ def test_a_pending_pod_that_is_asked_for_comes_after_those_before_it_in_the_queu
     first, second = (
         replace(each, spec=replace(each.spec, priority=at)) for each, at in zip(waiting, (5, 0), strict=True)
     )
-    report = ask(Session(cluster(*small("n1"), first, second)), "", "pod/second")
+    report = ask(Session.of(cluster(*small("n1"), first, second)), "", "pod/second")
     assert fates(report) == "second:U"

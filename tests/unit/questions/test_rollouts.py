@@ -20,8 +20,8 @@ from kwhatif.kube.model.pod_spec import Container, ResourceRequirements
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
+from kwhatif.policy.fail_on import fails
 from kwhatif.policy.judge import judge as judge_by
-from kwhatif.questions.decisions.fail_on import fails
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
@@ -92,7 +92,7 @@ def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any =
         rollout=rollout,
         reacts=reacts,
     )
-    return judge(Session(there), question)
+    return judge(Session.of(there), question)
 
 
 def row_of(objects: Sequence[Object], *applied: KubernetesObject) -> WorkloadRow:
@@ -146,7 +146,7 @@ def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
         " 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are"
         " available: 2 No preemption victims found for incoming pod."
     )
-    assert fails(found.report(Session(Cluster()), "gate"), ("unschedulable",))
+    assert fails(found.report(Session.of(Cluster()), "gate"), ("unschedulable",))
     assert judged.decisions[0].rejected, "the first pod that fits nowhere says why, on its last try as well"
 
 

@@ -39,7 +39,7 @@ def test_a_plugin_that_raises_leaves_the_session_as_it_was(there: PodBuilder) ->
     """The pod in question replaces its namesake, but only for the answer, however that ends."""
     guarded: Any = GuardedPlugin(Raises())
     profiles = {DEFAULT_SCHEDULER: Profile(pre_filter=(guarded,), filter=(guarded,))}
-    session = Session(cluster(node("n1"), there, pod("other").on("n1")), profiles=profiles)
+    session = Session.of(cluster(node("n1"), there, pod("other").on("n1")), profiles=profiles)
     before, pods = on_nodes(session), dict(session.state.pods)
     with pytest.raises(PluginFailed):
         each_alone(session, [pod("web").labels(odd="yes").build()])
@@ -48,7 +48,7 @@ def test_a_plugin_that_raises_leaves_the_session_as_it_was(there: PodBuilder) ->
 
 
 def test_a_pod_is_judged_without_its_namesake() -> None:
-    session = Session(cluster(node("n1").allocatable(cpu="2"), pod("web").cpu("2").on("n1")))
+    session = Session.of(cluster(node("n1").allocatable(cpu="2"), pod("web").cpu("2").on("n1")))
     assert each_alone(session, [pod("web").cpu("1").build()]).decisions[0].outcome == "Placed"
     assert on_nodes(session) == {"n1": ["web"]}
 
@@ -60,7 +60,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
     with_own = replace(profile, pre_filter=(*profile.pre_filter, guarded), filter=(*profile.filter, guarded))
     running = pod("a").labels(app="db").cpu("3").on("n1")
     objects = node("n1"), node("n2").cordoned(), running, budget("db", 0, selector(app="db"))
-    session = Session(cluster(*objects), profiles={DEFAULT_SCHEDULER: with_own})
+    session = Session.of(cluster(*objects), profiles={DEFAULT_SCHEDULER: with_own})
     asking = [pod("small").cpu("1").build(), pod("large").cpu("3").priority(9).build()]
     before = each_alone(session, asking)
     there: Session = pickle.loads(pickle.dumps(session))
@@ -70,7 +70,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
 
 
 def test_what_preemption_found_out_can_be_pickled() -> None:
-    session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
+    session = Session.of(cluster(node("n1"), pod("a").cpu("3").on("n1")))
     asking = pod("large").cpu("3").priority(9).info()
     placement = Placing(session.profiles, session.state.fork()).place(asking)
     there = pickle.loads(pickle.dumps(placement))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.questions.decisions.fail_on import CONDITIONS
+from kwhatif.policy.fail_on import CONDITIONS
 from kwhatif.report.story import Story
 from tests.property.test_simulation import CLASSES, node
 

@@ -15,9 +15,8 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
-from kwhatif.questions.decisions.fail_on import fails
+from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story import played
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import pods as simulated_pods
@@ -60,7 +59,7 @@ def cron_job() -> str:
 
 
 def session(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> Session:
-    return Session(
+    return Session.of(
         cluster(node("a").allocatable(cpu="2"), node("b").allocatable(cpu="1"), namespace("default"), *objects)
     )
 
@@ -134,8 +133,7 @@ def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.M
     monkeypatch.setattr(limits, "MOST", 20)
     profile = next(iter(session().profiles.values()))
     filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
-    asked = session()
-    asked.profiles = {"default-scheduler": replace(profile, filter=filters)}
+    asked = replace(session(), profiles={"default-scheduler": replace(profile, filter=filters)})
     found = row(ask(asked, manifest("Deployment"), full=False))
     assert (found.placed, found.unschedulable, found.ignored) == (20, 0, HUGE - 20)
 
@@ -239,11 +237,11 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     """As many pods as nodes have room for, with those gone that so many pods evict."""
     monkeypatch.setattr(limits, "FEW", 10)
     monkeypatch.setattr(limits, "MOST", 20)
+    monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
     monkeypatch.setattr(simulated_pods, "FEW", 1)
-    monkeypatch.setattr(played, "EVICTING", evicting)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
-    there = Session(
+    there = Session.of(
         cluster(*(node(name).allocatable(cpu="4", pods="100") for name in "ab"), namespace("default"), high, *low)
     )
     text = (

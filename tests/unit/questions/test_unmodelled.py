@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.caveat.scheduling import HugeAmounts
-from kwhatif.questions.session.session import huge_amounts
+from kwhatif.questions.session.completeness import huge_amounts
 from tests.builders import PodBuilder, node, pod, snapshot
 
 

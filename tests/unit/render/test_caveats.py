@@ -344,7 +344,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
-        "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
+        "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they could not be read"
     ),
     DevicesNotModelled(features=("attributes with lists", "nodeAllocatableResourceMappings")): (
         "devices have attributes with lists and nodeAllocatableResourceMappings, not modelled: answers about pods that"

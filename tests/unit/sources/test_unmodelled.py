@@ -27,23 +27,25 @@ AUTOSCALER = HorizontalPodAutoscaler(
 
 
 @pytest.mark.parametrize(
-    ("objects", "is_whole", "expected"),
+    ("objects", "is_whole", "unread", "expected"),
     [
-        ((), True, []),
-        ((WEB,), False, []),
-        # Live clusters and saved snapshots never hold autoscalers.
-        ((WEB,), True, [AutoscalersNotRead(targets=("Deployment shop/web",))]),
+        ((), True, ("HorizontalPodAutoscaler",), []),
+        ((WEB,), False, (), []),
+        ((WEB,), True, (), []),  # there is none
+        ((WEB,), True, ("HorizontalPodAutoscaler",), [AutoscalersNotRead(targets=("Deployment shop/web",))]),
         (
             (WEB, AUTOSCALER),
             False,
+            (),
             [AutoscalerNotModelled(name="shop/web", target="Deployment shop/web", replicas=1, missing=True)],
         ),
     ],
 )
 def test_what_the_cluster_knows_of_autoscalers(
-    objects: tuple[Deployment, ...], expected: list[Caveat], *, is_whole: bool
+    objects: tuple[Deployment, ...], unread: tuple[str, ...], expected: list[Caveat], *, is_whole: bool
 ) -> None:
     cluster = Cluster(objects)
     cluster.is_whole = is_whole
+    cluster.unread = dict.fromkeys(unread, "forbidden")
     applied = Applied(WEB, SourceRow(object="Deployment shop/web", file="web.yaml", line=1))
     assert list(in_cluster((), [applied], cluster)) == expected

@@ -26,7 +26,7 @@ OBJECTS = [
 
 
 def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
-    session = Session(cluster(*OBJECTS))
+    session = Session.of(cluster(*OBJECTS))
     rows = drain_each(session, ("n1", "n2", "n3"), DrainOptions(), QUICK, play_here).scenarios
     assert [(row.scenario, row.verdict.ok) for row in rows] == [("n3", False), ("n1", True), ("n2", True)]
     for row in rows:
@@ -36,7 +36,7 @@ def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
 
 
 def test_outages_are_what_they_are_alone() -> None:
-    session = Session(cluster(*OBJECTS))
+    session = Session.of(cluster(*OBJECTS))
     rows = outage_each(session, "topology.kubernetes.io/zone", Outages(deleted=True), QUICK, play_here).scenarios
     assert {row.scenario: row.verdict.nodes for row in rows} == {"a": ("n1",), "b": ("n2", "n3")}
     for row in rows:
@@ -46,7 +46,7 @@ def test_outages_are_what_they_are_alone() -> None:
 
 
 def test_a_label_that_no_node_has() -> None:
-    session = Session(cluster(*OBJECTS))
+    session = Session.of(cluster(*OBJECTS))
     with pytest.raises(InputError, match=r"no node has the label rack$"):
         outage_each(session, "rack", Outages(), QUICK, play_here)
     with pytest.raises(InputError, match=r"no node has the label zone \(did you mean topology.kubernetes.io/zone\?\)"):

@@ -10,7 +10,8 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.judging.planned import PendingPods, Planned
+from kwhatif.questions.judging.manifest_rollout import Planned
+from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import InstantRun
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
@@ -36,7 +37,7 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
     plan = comparison.plan_update(new, there, rollout)
     if not there.all(Node):
         there.add(node("big").allocatable(cpu="1k", memory="1Ti", pods="1k").build())
-    session = Session(there)
+    session = Session.of(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
     pending = PendingPods(session, session.state, [planned], wanted=(), full=False)
     played = InstantRun(session, session.state.fork(), [planned], pending, lambda *_: None, rollout).play()

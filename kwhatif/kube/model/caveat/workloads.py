@@ -89,7 +89,7 @@ class WorkloadNotInDump(BaseCaveat, tag="workload-not-in-dump", kw_only=True):
 
 
 class AutoscalersNotRead(BaseCaveat, tag="autoscalers-not-read", kw_only=True):
-    """HorizontalPodAutoscalers are not read from live clusters: one may scale a workload that already exists."""
+    """HorizontalPodAutoscalers could not be read: one may scale a workload that already exists."""
 
     #: The workloads, such as `Deployment shop/web`.
     targets: tuple[str, ...]

@@ -35,7 +35,7 @@ def without(point: str, plugin: str) -> Profile:
 
 
 def decide(profile: Profile, candidate: PodBuilder) -> Decision:
-    session = Session(cluster(*NODES), profiles={profile.scheduler_name: profile})
+    session = Session.of(cluster(*NODES), profiles={profile.scheduler_name: profile})
     (decision,) = each_alone(session, [candidate.build()]).decisions
     return decision
 
@@ -122,7 +122,7 @@ def test_score_of_dynamic_resources_is_about_what_filter_found() -> None:
         metadata=AnnotatedMeta(name="mine", namespace="default"),
         spec=ResourceClaimSpec(devices=DeviceClaim(requests=(wanted,))),
     )
-    session = Session(
+    session = Session.of(
         cluster(*NODES, claim, DeviceClass(metadata=ObjectMeta(name="gpu"))), profiles={"default-scheduler": profile}
     )
     candidate = pod("web").spec(resource_claims=(PodResourceClaim(name="gpu", resource_claim_name="mine"),))

@@ -11,7 +11,7 @@ ROOMY, FULL = node("roomy").allocatable(cpu="4", pods=10), node("full").allocata
 
 
 def decide(candidate: PodBuilder, *nodes: NodeBuilder) -> Decision:
-    (decision,) = each_alone(Session(cluster(*nodes)), [candidate.build()]).decisions
+    (decision,) = each_alone(Session.of(cluster(*nodes)), [candidate.build()]).decisions
     return decision
 
 

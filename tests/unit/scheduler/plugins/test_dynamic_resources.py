@@ -11,7 +11,7 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import OwnerReference
 from kwhatif.kube.model.pod import PodResourceClaim
 from kwhatif.kube.model.resource import DeviceRequest, ResourceClaim, ResourceClaimConsumerReference
-from kwhatif.questions.decisions.caveats import caveats_of
+from kwhatif.questions.decisions.described import caveats_of
 from kwhatif.render.caveats import sentence
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.cycle import Cycle

@@ -355,7 +355,7 @@ def test_what_a_pod_was_granted_counts_where_the_gate_is_on(minor: int, cpu: int
     asked = ResourceRequirements(requests={"cpu": "2"})
     granted = ResourceRequirements(requests={"cpu": "3"})
     resized = pod().spec(resources=asked).status(resources=granted, allocated_resources={"cpu": "3"}).on("n")
-    session = Session(Cluster([node("n").build(), resized.build()]))
+    session = Session.of(Cluster([node("n").build(), resized.build()]))
     assert session.for_release(find_release(minor)).state.nodes[0].cpu == cpu
     assert session.state.nodes[0].cpu == 3000
 
@@ -363,7 +363,7 @@ def test_what_a_pod_was_granted_counts_where_the_gate_is_on(minor: int, cpu: int
 @pytest.mark.parametrize(("minor", "counts"), [(36, False), (37, True)])
 def test_since_1_37_a_nomination_counts_of_a_pod_that_is_held_back(minor: int, counts: bool) -> None:
     gated = pod("gated").nominated("n").spec(scheduling_gates=(PodSchedulingGate(name="example.com/wait"),))
-    session = Session(Cluster([node("n").build(), gated.build()])).for_release(find_release(minor))
+    session = Session.of(Cluster([node("n").build(), gated.build()])).for_release(find_release(minor))
     assert bool(session.state.nominated) is counts
 
 

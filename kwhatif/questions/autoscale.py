@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -9,14 +10,17 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.autoscaler import cluster_autoscaler
-from kwhatif.autoscaler.actor import knows_no_groups
-from kwhatif.autoscaler.answer import Autoscaler, Destination, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups, arguments_of, observed_groups
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_unschedulable
+from kwhatif.autoscaler.contract import Autoscaler, Destination, NewNode, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.settings import settings_of
+from kwhatif.autoscaler.loop import AutoscalerLoop
+from kwhatif.controllers.contract import Create, Remove
+from kwhatif.controllers.drain import KubectlDrain
+from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import (
@@ -24,26 +28,30 @@ from kwhatif.kube.model.caveat.autoscaling import (
     AutoscalerSettingsAssumed,
     AutoscalerSettingsRead,
     CloudCapacityUnknown,
-    ExpanderTied,
     PodsLeftByAutoscaler,
 )
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
+from kwhatif.kube.model.node import Node
+from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
-from kwhatif.questions.autoscaling.proof import Step, proven
-from kwhatif.questions.groups.gates import with_groups
-from kwhatif.questions.groups.turns import GroupTurns
 from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.judging.question import Question
+from kwhatif.questions.manifests.applied import with_groups
 from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.placing.pending_pods import in_queue_order
-from kwhatif.questions.session.scaling import Scaling
+from kwhatif.questions.pod_groups import GroupTurns
+from kwhatif.questions.session.node_autoscalers import Scaling
 from kwhatif.questions.session.session import Session
+from kwhatif.questions.story.played import SettledCluster
 from kwhatif.report import Report
-from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow
+from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DrainedRow, LandedRow, MovedGroupRow
 from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.simulation.api_server import ApiServer
+from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.instant import InstantEngine
+from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -56,37 +64,27 @@ def rounds_of(
 
     A last round that only repeats what is refused is left out. The state stays as it is.
     """
-    autoscaler, rounds = scaling.autoscaler, list[ScalingRound]()
-    said: dict[Caveat, None] = dict.fromkeys(knows_no_groups(autoscaler, state))
-    while len(rounds) < most:
-        found = autoscaler.decide(state, profiles, scaling.at)
-        if rounds and not found.nodes and {row.pod for row in found.round.refused} <= _refused(rounds):
-            break
-        said.update(dict.fromkeys(each for each in found.caveats if not rounds or isinstance(each, ExpanderTied)))
+    loop = AutoscalerLoop(scaling.autoscaler)
+    while len(loop.rounds) < most:
+        loop, found = loop.look(state, profiles, scaling.at)
         if not found.nodes:
-            rounds.append(found.round)
             break
         engine = InstantEngine(state.fork(), profiles)
         state = engine.api_server.state
         arrive(NewPods(engine.api_server), found.nodes, profiles)
-        autoscaler = found.then.with_nodes(found.nodes)
         placed = tuple(_placed(engine, profiles))
-        rounds.append(replace(found.round, placed=placed, added=tuple(node.row for node in found.nodes)))
+        loop = replace(loop.placing(placed), autoscaler=loop.autoscaler.with_nodes(found.nodes))
         if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
-    left = () if len(rounds) == most else tuple(_left(state, rounds))
-    if left and any(each.new_nodes or each.scale_up for each in rounds):
-        said[PodsLeftByAutoscaler(pods=left)] = None
-    return tuple(rounds), tuple(said)
+    left = () if len(loop.rounds) == most else tuple(_left(state, loop))
+    if left and any(each.new_nodes or each.scale_up for each in loop.rounds):
+        return loop.rounds, (*loop.caveats, PodsLeftByAutoscaler(pods=left))
+    return loop.rounds, loop.caveats
 
 
-def _refused(rounds: Iterable[ScalingRound]) -> set[str]:
-    return {row.pod for found in rounds for row in found.refused}
-
-
-def _left(state: State, rounds: Sequence[ScalingRound]) -> Iterator[str]:
+def _left(state: State, loop: AutoscalerLoop) -> Iterator[str]:
     """The pods that wait for a node, and of which no round says why."""
-    explained = _refused(rounds) | {row.pod for found in rounds for row in found.ignored}
+    explained = loop.refused | {row.pod for found in loop.rounds for row in found.ignored}
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
 
 
@@ -282,3 +280,95 @@ def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> 
 def _adding(rounds: Iterable[ScalingRound]) -> Iterator[Caveat]:
     if any(found.scale_up or found.new_nodes for found in rounds):
         yield CloudCapacityUnknown()
+
+
+_ACTOR = "autoscaler"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Nodes that go together, and those that come before."""
+
+    nodes: tuple[str, ...]
+    replacements: tuple[NewNode, ...] = ()
+
+
+def proven(session: Session, steps: Sequence[Step], cutoff: int | None = None) -> Iterator[DrainedRow]:
+    """What a drain of each step comes to, after the steps before it.
+
+    `cutoff`: pods of a lower priority may lose their room; None: no pod may.
+    """
+    if not steps:
+        return
+    base = SettledCluster(session, Parameters())
+    engine = base.fork()
+    for step in steps:
+        yield _drained(engine, step, cutoff)
+    engine.end()
+
+
+def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
+    api_server = engine.api_server
+    engine.perform(lambda api_server: _come(api_server, step.replacements))
+    engine.settle()
+    waiting, known = set(api_server.state.pending), len(api_server.history.events)
+    groups = dict(_running_groups(step.nodes, api_server.state))
+    options = msgspec.structs.replace(WITH_FLAGS, parallel=len(step.nodes))  # what it evicts, it has found movable
+    drain = KubectlDrain(step.nodes, options)
+    engine.ask()
+    engine.evict(drain)
+    engine.settle()
+    pending = {key: info.pod for key, info in api_server.state.pending.items() if key not in waiting}
+    expendable = [key for key, pod in pending.items() if cutoff is not None and is_expendable(pod, cutoff)]
+    bound = (event.node for event in api_server.history.events[known:] if event.verb == "bound" and event.node)
+    stays = () if drain.done and drain.ok else tuple(_still_on(step.nodes, drain, engine))
+    if not stays:
+        engine.perform(lambda api_server: _go(api_server, step.nodes))
+        engine.settle()
+    return DrainedRow(
+        nodes=step.nodes,
+        added=tuple(node.row for node in step.replacements),
+        landed=tuple(LandedRow(node=node, pods=count) for node, count in sorted(Counter(bound).items())),
+        pending=tuple(key for key in pending if key not in expendable),
+        expendable=tuple(expendable),
+        stays=stays,
+        preempted=sum(event.verb == "preempted" for event in api_server.history.events[known:]),
+        groups=tuple(
+            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, api_server.state))
+            for key, (least, before) in sorted(groups.items())
+        ),
+    )
+
+
+def _running_groups(nodes: Sequence[str], state: State) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The groups that run, and have pods on the nodes: by key, how many pods each needs, and how many have a node."""
+    known = state.cluster.all(PodGroup) if has_groups(state.cluster) else {}
+    there = (info for name in nodes if (info := state.node(name)) is not None) if known else ()
+    for key in {group_of(pod.pod) for info in there for pod in info.pods} & known.keys():
+        running = _running(key, state)
+        if running >= known[key].min_count:
+            yield key, (known[key].min_count, running)
+
+
+def _running(group: str, state: State) -> int:
+    """How many pods of the group have a node."""
+    return sum(bool(info.pod.spec.node_name) for info in state.members_of(group).values())
+
+
+def _come(api_server: ApiServer, nodes: Iterable[NewNode]) -> None:
+    for node in nodes:
+        for obj in (node.claim, node.node, *node.besides):
+            if obj is not None:
+                api_server.write(Create(obj, stored=isinstance(obj, Pod)), _ACTOR, None)
+
+
+def _go(api_server: ApiServer, nodes: Iterable[str]) -> None:
+    for name in nodes:
+        api_server.write(Remove(Node, name), _ACTOR, None)
+
+
+def _still_on(nodes: Sequence[str], drain: KubectlDrain, engine: Engine) -> Iterator[str]:
+    """The pods that the drain has not got rid of."""
+    for name in nodes:
+        info = engine.api_server.state.node(name)
+        there = {} if info is None else {pod.key: None for pod in info.pods}
+        yield from (key for key in drain.log.refusals if key in there)

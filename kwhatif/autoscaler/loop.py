@@ -1,0 +1,65 @@
+"""`AutoscalerLoop`: what an autoscaler has found so far, each time that it has looked at the pods that wait.
+
+How its nodes arrive, and who places the pods then, is the affair of those who let it look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
+from kwhatif.autoscaler.contract import Decided, Destination, NodeAutoscaler, ScalingRound
+from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
+from kwhatif.scheduler.framework.profile import Profile
+from kwhatif.state.state import State
+
+
+class AutoscalerLoop(msgspec.Struct, frozen=True):
+    """Everything in it is immutable, so that forks of a simulation share it."""
+
+    #: With what it has asked for.
+    autoscaler: NodeAutoscaler
+    rounds: tuple[ScalingRound, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+    @property
+    def refused(self) -> set[str]:
+        """The pods of which a round says that nothing can be added for them."""
+        return {row.pod for found in self.rounds for row in found.refused}
+
+    def look(self, state: State, profiles: Mapping[str, Profile], at: str) -> tuple[AutoscalerLoop, Decided]:
+        """The autoscaler looks once more at the pods that wait.
+
+        A round that adds nothing, and only says again for which pods nothing can be added, is left out.
+
+        Args:
+            state: the cluster, which stays as it is.
+            profiles: the scheduler's.
+            at: the moment, RFC 3339.
+        """
+        found = self.autoscaler.decide(state, profiles, at)
+        said = (*self.caveats, *found.caveats, *_knows_no_groups(self.autoscaler, state))
+        after = replace(self, caveats=tuple(dict.fromkeys(said)))
+        if found.nodes:
+            added = replace(found.round, added=tuple(node.row for node in found.nodes))
+            return replace(after, autoscaler=found.then, rounds=(*self.rounds, added)), found
+        repeats = self.rounds and {row.pod for row in found.round.refused} <= self.refused
+        return after if repeats else replace(after, rounds=(*self.rounds, found.round)), found
+
+    def placing(self, placed: tuple[Destination, ...]) -> AutoscalerLoop:
+        """The scheduler has placed these pods, once the nodes of the last round were there."""
+        return replace(self, rounds=(*self.rounds[:-1], replace(self.rounds[-1], placed=placed)))
+
+
+def _knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
+    """That it adds nodes pod by pod, where pods of groups wait: neither autoscaler reads `scheduling.k8s.io`."""
+    if has_groups(state.cluster):
+        waiting = {group_of(info.pod) for info in state.pending.values() if is_unschedulable(info.pod)}
+        known = waiting & state.cluster.all(PodGroup).keys()
+        if known:
+            yield AutoscalerKnowsNoGroups(autoscaler=autoscaler.name, groups=tuple(sorted(known)))

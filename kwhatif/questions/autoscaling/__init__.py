@@ -1,1 +1,0 @@
-"""What an autoscaler of nodes would add or remove."""
