@@ -38,7 +38,7 @@ from kwhatif.simulation.pods import PodLimits, marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.generated import generated_name, uid_of
+from kwhatif.workloads.names import generated_name, uid_of
 
 #: Called after every change: with the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
