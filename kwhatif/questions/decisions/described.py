@@ -221,9 +221,7 @@ class AtOnce(Described):
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)
-        decision = (
-            in_short(result) if explained is None else self.described(explained, result, result.whole)
-        )
+        decision = in_short(result) if explained is None else self.described(explained, result, result.whole)
         if result.victims and not self._counts_budgets:
             decision = self.uncounted.as_left(decision)
             self.uncounted.add(result.victims)
