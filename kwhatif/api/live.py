@@ -21,8 +21,8 @@ from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress
 from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
-from kwhatif.sources.live.intake import Intake
-from kwhatif.sources.live.options import LiveArguments, LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveArguments, LiveOptions
+from kwhatif.sources.live.read import Intake
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save

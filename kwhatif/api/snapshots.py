@@ -21,7 +21,7 @@ from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
     from kwhatif.sources.dumps.collected import Progress
-    from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.live.kubeconfig import LiveArguments
 
 
 def save_snapshot(  # noqa: PLR0913 - by name, but for the first

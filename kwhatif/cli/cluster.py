@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.collected import Progress
-    from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.live.kubeconfig import LiveArguments
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from kwhatif.kube.model.storage import (
 from kwhatif.scheduler.plugins.volume_binding.filtering import VolumeSearch
 from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
 from kwhatif.workloads.claims import ephemeral_claims, with_resource_claims
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 
 
 class EphemeralVolumes(BackingOff):

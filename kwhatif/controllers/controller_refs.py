@@ -20,7 +20,7 @@ from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.job import is_finished
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import survey_of

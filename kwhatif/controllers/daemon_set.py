@@ -35,7 +35,7 @@ from kwhatif.workloads.daemon_set import (
     selects_all,
     tolerable_nodes,
 )
-from kwhatif.workloads.generated import hash_of
+from kwhatif.workloads.names import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of

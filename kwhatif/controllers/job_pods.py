@@ -17,7 +17,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import JOB_TRACKING, ContainerStatus, Pod, is_orphaned, is_terminal, pod_condition
 from kwhatif.kube.model.workload import Job, OnExitCodes, PodFailureRule, SuccessPolicy, completions_of
 from kwhatif.workloads.job import INDEX_LABEL, indexed_pod, is_indexed, job_pod, parallelism_of
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import natural_number
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active, removed_first_of_job, sidecar_statuses
 

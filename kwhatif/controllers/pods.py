@@ -17,7 +17,7 @@ from kwhatif.kube.model.workload import DaemonSet, StatefulSet
 from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import newest_label
 from kwhatif.workloads.deployment import names_for
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.survey import survey_of

@@ -33,8 +33,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import ClaimRetentionPolicy, StatefulSet
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of, uid_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import (
     REVISION_LABEL,

@@ -29,7 +29,7 @@ from kwhatif.questions.story.played import Played, together
 from kwhatif.questions.story.rows import story_of
 from kwhatif.report.risks import AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import Story
-from kwhatif.workloads.autoscaling import scalers_of, target_of
+from kwhatif.workloads.counts import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 
 

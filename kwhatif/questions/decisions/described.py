@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -161,21 +160,19 @@ class Described:
         """None: another scheduler places it."""
         return profile_of(pod, self._profiles)
 
-    def described(
-        self, explained: Explained, result: ScheduleResult, whole: Callable[[], Attempt] | None = None
-    ) -> Decision:
+    def described(self, explained: Explained, result: ScheduleResult, whole: Attempt | None = None) -> Decision:
         """The decision, explained if needed: that is noted.
 
         Args:
             explained: what pods like it have explained already.
             result: about the pod.
-            whole: the whole attempt, on a state without the pod; None: there is none yet.
+            whole: the whole attempt, as things are; None: it is yet to be made, if it is needed.
         """
         describe = self._explain(result, explained.outcomes)
         explained.outcomes.add(result.outcome)
         if describe is None:
             return in_short(result)
-        found = self._with_others(result, describe, self.attempt(result.pod) if whole is None else whole())
+        found = self._with_others(result, describe, whole or self.attempt(result.pod))
         if result.outcome == "Placed" and found.node != result.node:
             found = replace(found, node=result.node)
         return replace(found, ties=result.ties) if result.hinted else found
@@ -224,9 +221,7 @@ class AtOnce(Described):
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)
-        decision = (
-            in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
-        )
+        decision = in_short(result) if explained is None else self.described(explained, result, result.whole)
         if result.victims and not self._counts_budgets:
             decision = self.uncounted.as_left(decision)
             self.uncounted.add(result.victims)
@@ -234,13 +229,6 @@ class AtOnce(Described):
             self._earlier[result.pod.key] = result.settled
             self.earlier.append(decision)
         return decision
-
-    def _whole(self, result: ScheduleResult) -> Attempt:
-        """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
-        if result.whole is None:
-            return self.attempt(result.pod)
-        self._api_server.state.apply(Delete(Pod, result.pod.key))
-        return result.whole
 
     def _look_at_taints(self, pod: PodInfo, name: str) -> None:
         node = self._api_server.state.by_name[name].node

@@ -37,9 +37,9 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
+from kwhatif.workloads.counts import beyond, capped
 from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.many import beyond, capped
 from kwhatif.workloads.template import ReplicaGroup
 
 

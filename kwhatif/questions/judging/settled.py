@@ -126,7 +126,7 @@ class Attempts(Described):
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         whole = self.attempt(info)
         self.caveats.update(dict.fromkeys(caveats_of(whole)))
-        return self.described(explained, result_of(whole), lambda: whole)
+        return self.described(explained, result_of(whole), whole)
 
     def _of_group(self, info: PodInfo, message: str | None) -> Decision:
         """A member that waits: with its group, or until the others of its group are let into the queue."""

@@ -41,7 +41,7 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.workloads.many import EVICTING
+from kwhatif.workloads.counts import EVICTING
 
 
 def writes_of(edit: Edit, resolved: Resolved, api_server: Moment) -> Iterator[Write]:

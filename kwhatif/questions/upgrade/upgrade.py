@@ -42,7 +42,7 @@ from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.many import most_pods
+from kwhatif.workloads.counts import most_pods
 
 #: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
 _GATE_PLUGINS = {

@@ -21,9 +21,9 @@ from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import pods as simulated_pods
 from kwhatif.words.workload import sentence
-from kwhatif.workloads import many
+from kwhatif.workloads import counts as limits
+from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
 from kwhatif.workloads.custom import pods_from_template_path
-from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.questions.test_judge import ask, row, stored
 from tests.unit.render.test_tables import shown
@@ -118,8 +118,8 @@ def test_from_more_pods_to_fewer_and_back() -> None:
 
 
 def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     text = manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}')
     found = row(ask(session(), text, full=False))
     assert (found.placed, found.unschedulable, found.ignored) == (20, HUGE - 220, 200)
@@ -129,8 +129,8 @@ def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.Monk
 
 
 def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     profile = next(iter(session().profiles.values()))
     filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
     asked = replace(session(), profiles={"default-scheduler": replace(profile, filter=filters)})
@@ -146,8 +146,8 @@ def test_as_many_are_made_as_could_ever_fit(pods: str, most: int) -> None:
 
 @pytest.mark.parametrize(("most", "judged"), [(1000, None), (20, 20)])
 def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, most: int, judged: int | None) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", most)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", most)
     (known,) = (obj for obj in stored(manifest("Deployment", 0)) if isinstance(obj, Deployment))
     after = kwhatif.edited(session(known), f"scale deploy/web={HUGE}")
     assert len(after.state.pending) == judged or 2 * 110 + 1
@@ -158,8 +158,8 @@ def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, m
 
 
 def test_what_a_workload_has_is_not_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 3)
-    monkeypatch.setattr(many, "MOST", 5)
+    monkeypatch.setattr(limits, "FEW", 3)
+    monkeypatch.setattr(limits, "MOST", 5)
     huge = replace(Deployment(), spec=replace(Deployment().spec, replicas=HUGE))
     known = [pod(f"p{number}").on("a") for number in range(20)]
     assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 23
@@ -175,7 +175,7 @@ def test_none_of_them_is_judged(more: int, message: str) -> None:
 
 def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of what is new is judged, however many pods it has."""
-    monkeypatch.setattr(many, "FEW", 5)
+    monkeypatch.setattr(limits, "FEW", 5)
     known = stored(manifest("Deployment", 20))
     assert [row(ask(session(*known), manifest("Deployment", count), full=False)).message for count in (21, 30)] == [
         "fits on a",
@@ -215,8 +215,8 @@ def test_small_numbers_stay(empty: object) -> None:
 def test_a_story_counts_those_that_are_not_made(
     monkeypatch: pytest.MonkeyPatch, kind: str, cpu: str, counted: int, settled: str
 ) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     text = manifest(kind).replace('{cpu: "1"}', f'{{cpu: "{cpu}"}}')
     story = kwhatif.simulate(session(), yaml.safe_load(text)).story
     assert story is not None
@@ -235,8 +235,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch: pytest.MonkeyPatch, cpu: str, evicting: int, judged: int
 ) -> None:
     """As many pods as nodes have room for, with those gone that so many pods evict."""
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
     monkeypatch.setattr(simulated_pods, "FEW", 1)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
@@ -256,8 +256,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
 
 
 def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     made = yaml.safe_load(manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}'))
     policy = kwhatif.gate(session(), made).policy
     assert policy is not None
@@ -271,8 +271,8 @@ def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("output", ["text", "markdown"])
 def test_advice_is_about_all_pods(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     some = kwhatif.advise(session(), yaml.safe_load(manifest("Deployment")))
     assert some.advise is not None
     (about,) = some.advise.workloads
