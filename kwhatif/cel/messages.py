@@ -69,7 +69,7 @@ def _regex_error(match: re.Match[str]) -> str:
 
 def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str:
     name, args = match["name"], [part for part in [match["receiver"], *(match["args"] or "").split(", ")] if part]
-    name = _RENAMED.get(name, name.removeprefix("@string."))  # from `library/strings.py`
+    name = _RENAMED.get(name, name.removeprefix("@string."))  # from `library.py`
     types = {**_TYPES, "bytes": "kubernetes.Semver"}  # no attribute is a byte string
     method = _METHOD.fullmatch(operators.get(name, ""))
     if method and "bytes" in args:

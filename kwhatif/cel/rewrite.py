@@ -1,7 +1,7 @@
 """Rewrites a checked expression so that the engine evaluates it as Kubernetes would.
 
 The type checker sees Kubernetes' types and functions as `environment.yaml` declares them. At run time there are byte
-strings (`values.py`) and the functions of `library/`. So these rules replace nodes of the tree:
+strings (`values.py`) and the functions of `library.py`. So these rules replace nodes of the tree:
 
 * comparisons of quantities and versions become the engine's own, literals of them become constants;
 * functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;

@@ -36,7 +36,7 @@ _MOST_COLUMNS = 100
 
 def _complete_term(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Terms as one word of a shell, with hyphens for spaces."""
-    from kwhatif.words.terms import TERMS, summary
+    from kwhatif.render.terms import TERMS, summary
 
     if ctx.params.get("words"):
         return []
@@ -68,7 +68,7 @@ def explain(
       kwhatif explain notready taint
       kwhatif explain
     """
-    from kwhatif.words.terms import TERMS, find_term
+    from kwhatif.render.terms import TERMS, find_term
 
     columns = min(shutil.get_terminal_size((_MOST_COLUMNS, 0)).columns, _MOST_COLUMNS)
     if not words:
@@ -86,7 +86,7 @@ def explain(
 
 def _listed(columns: int) -> list[str]:
     """All terms, each with its first sentence."""
-    from kwhatif.words.terms import TERMS, summary
+    from kwhatif.render.terms import TERMS, summary
 
     width = max(map(len, TERMS)) + 2
     return [
@@ -99,7 +99,7 @@ def _listed(columns: int) -> list[str]:
 def _unknown(given: str) -> str:
     from kwhatif.kube.matching.field_errors import did_you_mean
     from kwhatif.render.safe import safe
-    from kwhatif.words.terms import like_term
+    from kwhatif.render.terms import like_term
 
     hint = did_you_mean(like_term(given), "kwhatif explain lists all terms")
     return f"there is no term {safe(given)!r} ({hint})"

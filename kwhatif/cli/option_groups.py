@@ -30,16 +30,30 @@ _COMPLETIONS: dict[str, Callable[..., list[str]]] = {
 }
 
 
+class Without:
+    """Metadata of a group that a command takes without some of its options: these keep their defaults."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+
 def _is_group(annotation: Any) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation)
+
+
+def _group_of(annotation: Any) -> tuple[Any, frozenset[str]]:
+    """The group, and the names of its options that the command does not have."""
+    left_out = next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Without)), None)
+    return (annotation, frozenset()) if left_out is None else (annotation.__origin__, left_out.names)
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with its groups of options expanded: each group is one parameter of the function.
 
     The type of such a parameter is a dataclass, whose fields are options or other groups; or a TypedDict of options
-    that the library has, too (`api/options.py`). A command that reads a cluster has either a `SchedulerSource` under
-    the name `cluster`, or a `ClusterSource` under the name `where`.
+    that the library has, too (`api/options.py`). `Annotated[group, Without(...)]` leaves some of them out. A command
+    that reads a cluster has either a `SchedulerSource` under the name `cluster`, or a `ClusterSource` under the name
+    `where`.
     """
     own = inspect.signature(command, eval_str=True)
     # The wording of a command, or of a later group, for an option wins.
@@ -62,11 +76,12 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     """The parameters, with groups expanded."""
     for parameter in signature.parameters.values():
-        group = parameter.annotation
+        group, left_out = _group_of(parameter.annotation)
         if is_typeddict(group):
             yield from map(_parameter, get_type_hints(group, include_extras=True).items())
         elif _is_group(group):
-            yield from _spread(inspect.signature(group, eval_str=True))
+            every = _spread(inspect.signature(group, eval_str=True))
+            yield from (each for each in every if each.name not in left_out)
         else:
             yield parameter
 
@@ -116,12 +131,14 @@ def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str,
     """The arguments for a function of that signature, with options put back into groups."""
     arguments = {}
     for name, parameter in signature.parameters.items():
-        group = parameter.annotation
+        group, _ = _group_of(parameter.annotation)
         if is_typeddict(group):
-            declared = get_type_hints(group, include_extras=True)
-            arguments[name] = {each: _given(annotation, values[each]) for each, annotation in declared.items()}
+            declared = get_type_hints(group, include_extras=True).items()
+            arguments[name] = {
+                each: _given(annotation, values[each]) for each, annotation in declared if each in values
+            }
         elif _is_group(group):
             arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), values))
-        else:
+        elif name in values:
             arguments[name] = values[name]
     return arguments

@@ -141,14 +141,16 @@ def output_option(choices: object, besides: str = "") -> Any:
     return typer.Option("--output", "-o", metavar="FORMAT", help=said)
 
 
-def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
+def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
     Args:
         conditions: names in `kwhatif.policy.fail_on.CONDITIONS`.
+        also: further ones, which `besides` explains.
         besides: another sentence at the end of its help.
     """
-    allowed = (*conditions, "missing", "caveats")
+    alone = (*conditions, "missing", "caveats")
+    allowed = (*conditions, *also, "missing", "caveats")
 
     def check(text: str) -> str:
         from kwhatif.policy.fail_on import parse_fail_on
@@ -167,7 +169,7 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
         names = [name for name in (*allowed, *CODES) if name not in given] + ([] if done else ["none"])
         return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
 
-    said = f"What makes the exit code 1: none, or a list of {', '.join(allowed)}, or the code of a caveat.{besides}"
+    said = f"What makes the exit code 1: none, or a list of {', '.join(alone)}, or the code of a caveat.{besides}"
     option: OptionInfo = typer.Option("--fail-on", metavar="LIST", help=said, callback=check, autocompletion=complete)
     return option
 
@@ -183,7 +185,8 @@ SweepOutputOption = Annotated[SweepOutput, output_option(SweepOutput, "; junit n
 FailOn = Annotated[
     str,
     fail_on(
-        *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation", *OF_AFTERMATH),
+        *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation"),
+        also=OF_AFTERMATH,
         besides=" With --aftermath also pending, stalled and cycling.",
     ),
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.option_groups import Without
 from kwhatif.cli.options import listening_at, seconds
 from kwhatif.errors import InputError, Problem
 
@@ -23,7 +24,7 @@ _LOOK = 1.0
 
 def serve(
     *,
-    cluster: SchedulerSource,
+    cluster: Annotated[SchedulerSource, Without("from_", "at", "compare", "call_extenders")],
     metrics: Annotated[bool, typer.Option("--metrics", help="Serve metrics for Prometheus at /metrics.")] = False,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen; by default only for this machine.")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
 
 #: Formats of an inventory.
-InfoOutput = Literal["table", "json"]
 app = typer.Typer(
     cls=CommandGroup,
     help="A cluster in one file: save it, describe it.",

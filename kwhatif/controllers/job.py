@@ -28,8 +28,8 @@ from kwhatif.controllers.job_pods import (
     restarts,
     write_indexes,
 )
-from kwhatif.controllers.pods import identity, is_handed_over, keys_of, owners_of_changed
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.controllers.pods import is_handed_over, keys_of, owners_of_changed
+from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.kube.model.workload import Job, JobCondition, completions_of
 from kwhatif.workloads.job import is_finished, is_indexed

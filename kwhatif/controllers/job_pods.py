@@ -12,8 +12,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, DeletePod, View, Write
-from kwhatif.controllers.pods import identity, named
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.controllers.pods import named
+from kwhatif.kube.model.cluster import identity, key_of
 from kwhatif.kube.model.pod import JOB_TRACKING, ContainerStatus, Pod, is_orphaned, is_terminal, pod_condition
 from kwhatif.kube.model.workload import Job, OnExitCodes, PodFailureRule, SuccessPolicy, completions_of
 from kwhatif.workloads.job import INDEX_LABEL, indexed_pod, is_indexed, job_pod, parallelism_of

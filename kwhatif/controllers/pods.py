@@ -149,11 +149,6 @@ def created_at(obj: KubernetesObject) -> int:
     return parse_time(created) if created else 0
 
 
-def identity(pod: Pod) -> str:
-    """The pod's UID; for a hand-written pod without one, its key."""
-    return pod.metadata.uid or key_of(pod)
-
-
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:
     """An endless series of pods like this one with generated names; `made`: the number of earlier names."""
     meta = pod.metadata

@@ -30,7 +30,8 @@ from kwhatif.edits.edit import (
     TaintRemoval,
     Uncordon,
 )
-from kwhatif.kube.model.kinds import BY_WORD, RESOURCES
+from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.kube.model.kinds import BY_KIND, RESOURCES
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.report.advise import PatchRow
 
@@ -43,8 +44,8 @@ def object_of(kind: type, key: str) -> Reference:
 
 def named(name: str) -> Reference:
     """The object that reports name so: `Deployment shop/web`."""
-    kind, _, key = name.partition(" ")
-    return object_of(BY_WORD[kind.lower()].type, key)
+    kind, key = ObjectRef.parse(name)
+    return object_of(BY_KIND[kind].type, key)
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------------

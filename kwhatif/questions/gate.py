@@ -37,11 +37,10 @@ def _is_refused(obj: Any, cluster: Cluster) -> bool:
 
 
 def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iterable[Caveat]]:
-    """The story of applying them, and its caveats; objects that the API server refuses are left out.
+    """The story of applying the manifests, and its caveats.
 
-    Helm hooks that end are left out.
-
-    Objects that are asked for by name are already in the cluster: then nothing is applied, and pending pods are tried.
+    Not applied are objects that the API server refuses, Helm hooks that end, and objects that were asked for by name:
+    these are in the cluster already. If nothing is left to apply, the story is that of the pending pods.
 
     Raises:
         InputError: an object cannot be applied.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, identity, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.rows import decision_about
@@ -101,7 +101,7 @@ class GroupRows:
             )
 
     def _was_bound(self, pod: Pod) -> bool:
-        return bool(pod.spec.node_name) and (pod.metadata.uid or key_of(pod)) not in self._tried.placed
+        return bool(pod.spec.node_name) and identity(pod) not in self._tried.placed
 
     def group(self, group: PodGroup) -> GroupRow:
         """What became of one group."""

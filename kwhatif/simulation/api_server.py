@@ -16,7 +16,7 @@ from kwhatif.admission.quota import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.admission.vertical_autoscaler import is_ignored
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
-from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of, lacks_node
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, identity, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
@@ -291,7 +291,7 @@ class ApiServer(SimulatedView):
     def _drop_pod(self, pod: Pod, how: How, actor: str, because: int | None) -> None:
         """Remove the pod's object."""
         event = self.note(because, actor, "removed", pod, pod.spec.node_name)
-        if pod.metadata.deletion_timestamp is None and (pod.metadata.uid or key_of(pod)) not in self.history.gone:
+        if pod.metadata.deletion_timestamp is None and identity(pod) not in self.history.gone:
             self.churn += 1
         self._lose(pod, how, "")
         self._release(pod)
@@ -299,7 +299,7 @@ class ApiServer(SimulatedView):
         self._announce(pod, None, event)
 
     def _lose(self, pod: Pod, how: How, by: str) -> None:
-        uid = pod.metadata.uid or key_of(pod)
+        uid = identity(pod)
         if uid in self.history.gone:
             return
         preemptor = self.state.cluster.get(Pod, by) if how == "Preempted" else None

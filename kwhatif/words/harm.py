@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.report.risks import AuditCause, AuditFindingRow, AuditHarm, HarmRow, ProbeName, ShownByRow
 from kwhatif.report.story import BlockedCause, BlockedRow, VerdictRow
 from kwhatif.words.amounts import listed, plural, some, took
@@ -39,7 +40,7 @@ def _lost(finding: AuditFindingRow) -> str:
 
 def _broken(finding: AuditFindingRow) -> str:
     row = finding.worst
-    lacks = f"budget {_key(row.subject)} lacks {plural(row.pods, 'healthy pod')}"
+    lacks = f"budget {ObjectRef.parse(row.subject).key} lacks {plural(row.pods, 'healthy pod')}"
     return f"{lacks}{_for(row)} if {_when(finding)}{_why(finding)}"
 
 
@@ -70,7 +71,7 @@ def _evictable(finding: AuditFindingRow) -> str:
 
 
 def _useless(finding: AuditFindingRow) -> str:
-    return f"budget {_key(finding.worst.subject)} protects nothing{_why(finding)}"
+    return f"budget {ObjectRef.parse(finding.worst.subject).key} protects nothing{_why(finding)}"
 
 
 def _no_growth(finding: AuditFindingRow) -> str:
@@ -96,7 +97,7 @@ def _pending(finding: AuditFindingRow) -> str:
 def _no_way_back(finding: AuditFindingRow) -> str:
     row = finding.worst
     if row.cause == "bare":
-        names = some([_key(each) for each in finding.subjects])
+        names = some([ObjectRef.parse(each).key for each in finding.subjects])
         one = len(finding.subjects) == 1
         return f"{names} {'has' if one else 'have'} no controller: {'it is' if one else 'they are'} gone with the node"
     one = row.pods == 1 and len(finding.subjects) == 1
@@ -140,10 +141,6 @@ _MESSAGES: Mapping[AuditHarm, Callable[[AuditFindingRow], str]] = {
 
 
 # --- whom ----------------------------------------------------------------------------------------------------------
-
-
-def _key(subject: str) -> str:
-    return subject.partition(" ")[2]
 
 
 def _whom(finding: AuditFindingRow) -> str:
@@ -270,7 +267,11 @@ def why(row: HarmRow, subjects: int = 1) -> str:
     if several:
         said = _CAUSES_OF_SEVERAL.get(row.cause, said)
     return said.format(
-        its="their" if several else "its", about=about, key=_key(row.subject), said=row.said, example=row.example
+        its="their" if several else "its",
+        about=about,
+        key=ObjectRef.parse(row.subject).key,
+        said=row.said,
+        example=row.example,
     )
 
 

@@ -276,7 +276,7 @@ _OTHER_FIELDS = (
 def validate_workload_update(new: Workload, known: Workload) -> Denied | None:
     """The API server's rejection of a change (`ValidateDeploymentUpdate` and similar); None if it is valid.
 
-    `update_job` checks a Job's template.
+    `workloads/comparison.py` checks the template of a Job.
     """
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):

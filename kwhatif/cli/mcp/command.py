@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.option_groups import Without
 from kwhatif.cli.options import listening_at
 from kwhatif.cli.usage import UsageError
 
@@ -24,7 +25,7 @@ _NEWS = 0.01
 def mcp(
     *,
     ctx: typer.Context,
-    cluster: SchedulerSource,
+    cluster: Annotated[SchedulerSource, Without("compare")],
     listen: Annotated[
         str | None,
         typer.Option(
@@ -52,8 +53,6 @@ def mcp(
 
     if listen is None and "-" in (cluster.where.from_ or ()):
         raise typer.BadParameter("the client speaks on standard input: name a file", param_hint="--from")
-    if cluster.compare:
-        raise typer.BadParameter("each question has it as an argument: leave it out", param_hint="--compare")
     desk = Desk()
     with ExitStack() as stack:
         source = _Source(cluster, stack)

@@ -62,6 +62,11 @@ def key_of(obj: KubernetesObject) -> str:
     return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
 
 
+def identity(obj: KubernetesObject) -> str:
+    """The UID; for a hand-written object without one, its key."""
+    return obj.metadata.uid or key_of(obj)
+
+
 class ObjectRef(NamedTuple):
     """The kind and the key of an object; as text `Kind namespace/name`, which is what reports call it."""
 

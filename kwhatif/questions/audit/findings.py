@@ -12,7 +12,7 @@ from math import inf
 
 import msgspec
 
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, ObjectRef
 from kwhatif.policy.aftermath import Brought
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.report.risks import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName, ShownByRow
@@ -105,7 +105,7 @@ def key_of_cause(row: HarmRow) -> Key:
     Full nodes, quotas, rules of a namespace and taints concern many workloads: each is one cause. Every other cause is
     about one workload or budget.
     """
-    namespace = namespace_of(row.subject)
+    namespace = ObjectRef.parse(row.subject).namespace
     match row.cause:
         case "room":
             family = "now" if row.probe == "pending" else "growth" if row.probe in _GROWTH else "loss"
@@ -134,12 +134,6 @@ def identifier(key: Key) -> str:
     return f"{key[0]}-{sha256(chr(0).join(key).encode()).hexdigest()[:8]}"
 
 
-def namespace_of(subject: str) -> str:
-    """The namespace of `Kind namespace/name`; "" of what has none."""
-    key = subject.partition(" ")[2]
-    return key.partition("/")[0] if "/" in key else ""
-
-
 def findings_of(harms: Iterable[HarmRow], command: Callable[[HarmRow], str]) -> list[AuditFindingRow]:
     """One finding for each cause, the worst first.
 
@@ -166,7 +160,7 @@ def _finding(key: Key, rows: list[HarmRow], command: Callable[[HarmRow], str]) -
         cause=worst.cause,
         about=worst.about,
         subjects=subjects,
-        namespaces=tuple(sorted({namespace_of(subject) for subject in subjects})),
+        namespaces=tuple(sorted({ObjectRef.parse(subject).namespace for subject in subjects})),
         worst=worst,
         harms=tuple(harms[:_MOST_HARMS]),
         shown_by=tuple(_shown_by(rows)),

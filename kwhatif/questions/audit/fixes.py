@@ -20,7 +20,7 @@ from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.edits.edit import Assignment, Edit, Reference, Uncordon
 from kwhatif.edits.made import add_nodes, budget, named, object_of, restart, set_as_patched, set_fields, untaint
 from kwhatif.errors import InputError, OutOfTime
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.node import HOSTNAME, ZONE, Node
 from kwhatif.kube.model.pod import Pod
@@ -29,7 +29,7 @@ from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.workload import Deployment, StatefulSet
 from kwhatif.questions.advise.advisor import Limits, advice_for
 from kwhatif.questions.advise.rows import FoundAdvice
-from kwhatif.questions.audit.findings import Key, key_of_cause, namespace_of
+from kwhatif.questions.audit.findings import Key, key_of_cause
 from kwhatif.questions.audit.probes import AuditPlayer
 from kwhatif.questions.audit.scenario import AuditScenario
 from kwhatif.questions.audit.standing import NOW
@@ -209,7 +209,7 @@ class Fixes:
             yield (set_fields(target, Assignment(strategy, {"type": "Recreate"})),)
 
     def _by_rule(self, worst: HarmRow) -> Iterator[Candidate]:
-        kind, key = _split(worst.subject)
+        kind, key = ObjectRef.parse(worst.subject)
         match worst.cause:
             case "allows-all" | "many-budgets" if kind == "PodDisruptionBudget":
                 yield (budget(key, max_unavailable=1),)
@@ -227,7 +227,7 @@ class Fixes:
     def _apart(self, worst: HarmRow) -> Iterator[Candidate]:
         """Its pods on other nodes, or in other zones: after a restart, or by a constraint."""
         subject = worst.subject
-        kind, key = _split(subject)
+        kind, key = ObjectRef.parse(subject)
         if kind == "PodDisruptionBudget":
             pods = pods_selected_by(key, self._cluster)
             subject = self._player.base.engine.tally.root(pods[0]) if pods else ""
@@ -270,7 +270,7 @@ class Fixes:
         if not isinstance(exceeded, QuotaExceeded):
             return
         requested, used = amounts(exceeded.requested), amounts(exceeded.used)
-        target = object_of(ResourceQuota, f"{namespace_of(worst.subject)}/{exceeded.quota}")
+        target = object_of(ResourceQuota, f"{ObjectRef.parse(worst.subject).namespace}/{exceeded.quota}")
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
             hard = ((name, used[name] + pods * amount) for name, amount in requested.items())
             yield (set_fields(target, *(Assignment(("spec", "hard", name), _quantity(most)) for name, most in hard)),)
@@ -342,7 +342,7 @@ class Fixes:
 
     def _workload(self, subject: str) -> Any:
         """The object of that kind and name, if there is one that kwhatif knows."""
-        kind, key = _split(subject)
+        kind, key = ObjectRef.parse(subject)
         resource = BY_WORD.get(kind.lower())
         return None if resource is None else self._cluster.get(resource.type, key)
 
@@ -354,8 +354,3 @@ class Fixes:
 def _is_as_bad(harms: Sequence[HarmRow], finding: AuditFindingRow) -> bool:
     """Whether another cause now has the same effect on the same workload."""
     return any(row.harm == finding.worst.harm and row.subject == finding.worst.subject for row in harms)
-
-
-def _split(name: str) -> tuple[str, str]:
-    kind, _, key = name.partition(" ")
-    return kind, key

@@ -11,7 +11,7 @@ from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.matching.requests import CPU, MEMORY, resource_nanos
 from kwhatif.kube.model.bystanders import PodMetrics
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
@@ -243,9 +243,7 @@ class Usage:
 
     def command(self, scenario: AuditScenario) -> str:
         """What the metrics say."""
-        kind, _, key = scenario.about.partition(" ")
-        namespace = key.partition("/")[0] if kind else ""
-        return f"kubectl top pods -n {shlex.quote(namespace)}"
+        return f"kubectl top pods -n {shlex.quote(ObjectRef.parse(scenario.about).namespace)}"
 
 
 # --- budgets ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
 from kwhatif.kube.model.bystanders import NodeMetrics
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import EvictionOrder, NoMetrics, PrometheusNotAsked
-from kwhatif.kube.model.cluster import key_of
+from kwhatif.kube.model.cluster import identity
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.deschedule.replacements import Replacements, fingerprint
@@ -185,7 +185,7 @@ def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[R
 
 
 def _identity(pod: Pod) -> str:
-    return pod.metadata.uid or key_of(pod)
+    return identity(pod)
 
 
 def _evicted(found: Round) -> Iterator[EvictedRow]:

@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import MAKING_PODS
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, StatefulSet
 from kwhatif.questions.decisions.described import AtOnce, Described, Explain
@@ -151,7 +151,7 @@ class ManifestRun:
                 self._appears(after, manifest)
 
     def _appears(self, pod: Pod, manifest: ManifestRollout) -> None:
-        uid = pod.metadata.uid or key_of(pod)
+        uid = identity(pod)
         self._made[uid] = manifest
         manifest.made[uid] = key_of(pod)
 

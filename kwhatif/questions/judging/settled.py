@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from kwhatif.controllers.catalog import all_controllers
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
@@ -257,7 +257,7 @@ class SettledRun(ManifestRun):
         if isinstance(after, PodDisruptionBudget):
             self._attempts.uncounted.over(key_of(after))
         if isinstance(before, Pod) and (not isinstance(after, Pod) or begins_to_go(before, after)):
-            gone = self._api_server.history.gone.get(before.metadata.uid or key_of(before))
+            gone = self._api_server.history.gone.get(identity(before))
             manifest = None if gone is None or gone.how not in ROLLED else self._manifest_of(before)
             if manifest is not None and gone is not None:
                 manifest.moments.add(gone.at)

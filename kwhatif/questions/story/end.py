@@ -11,7 +11,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.story import CycleRow, LoopCause
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import EventRow
+from kwhatif.simulation.history import GONE_VERBS, EventRow, Verb
 from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
@@ -20,7 +20,7 @@ _REVISION = "controller-revision-hash"
 #: Kinds whose pods have to be ready; those of Jobs only have to end.
 _SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
 #: Events that create or remove a pod.
-_CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
+_CHURN: frozenset[Verb] = frozenset({"created", "deleted", *GONE_VERBS.values()})
 
 
 def stuck_rollouts(engine: Engine) -> frozenset[str]:

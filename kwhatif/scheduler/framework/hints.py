@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kwhatif.kube.matching.volumes import claim_names
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, identity, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.cycle import EXTENDER
@@ -172,7 +172,7 @@ def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
 
 def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:
     """Whether the event is about the pending pod itself."""
-    return waiting.uid == (pod.metadata.uid or key_of(pod))
+    return waiting.uid == identity(pod)
 
 
 def _claims(pod: Pod) -> list[str]:

@@ -1,7 +1,7 @@
 """From JSON to typed objects: fast where everything is as expected, thorough where it is not.
 
 A whole list is decoded in one go. Only if that fails (an unknown kind, a `null`, a wrong type) its entries are taken
-one by one, and only those which fail again are looked at field by field (`examine`). Objects are
+one by one, and only those which fail again are looked at field by field (`lenient.py`). Objects are
 kept by kind and key (`Registry`): the same one twice is fine, two different ones of one name are not.
 """
 

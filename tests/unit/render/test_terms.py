@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.words.terms import TERMS, find_term, like_term, summary
+from kwhatif.render.terms import TERMS, find_term, like_term, summary
 from tests.cli.running import run
 
 ROOT = Path(__file__).parents[3]
