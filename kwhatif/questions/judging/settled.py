@@ -18,7 +18,7 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
-from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
+from kwhatif.questions.decisions.described import Described, Explained, Explainer, caveats_of
 from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
@@ -45,7 +45,7 @@ from kwhatif.state.state import State
 class Attempts(Described):
     """Pods are tried again and again: what becomes of each is known in the end."""
 
-    def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explain) -> None:
+    def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explainer) -> None:
         super().__init__(engine.api_server, profiles, explain)
         self._engine = engine
         #: By UID: what became of a pod that has got its node, and of one that has evicted others.
@@ -168,7 +168,7 @@ class SettledRun(ManifestRun):
         state: State,
         planned: Sequence[Planned],
         pending: PendingPods,
-        explain: Explain,
+        explain: Explainer,
         unschedulable: Collection[str],
     ) -> None:
         """Set up; arguments as of `InstantRun`."""
