@@ -26,8 +26,8 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
-from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
-from kwhatif.questions.decisions.described import Describe, Explain
+from kwhatif.questions.decisions.decide import refusal
+from kwhatif.questions.decisions.described import explainer
 from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
@@ -50,10 +50,9 @@ from kwhatif.questions.pod_groups import is_about_groups
 from kwhatif.questions.rows import room_for_pods, workload_row
 from kwhatif.questions.session.completeness import without_modelled
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import JudgedWorkload, Outcome
+from kwhatif.report.decision import JudgedWorkload
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
 from kwhatif.state.change import Upsert
@@ -150,6 +149,7 @@ class _Judging:
     def __init__(self, session: Session, question: Question) -> None:
         self._session = session
         self._question = question
+        self._explain = explainer(question.explain, question.described, question.captured)
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
@@ -302,13 +302,7 @@ class _Judging:
 
     def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
         wanted = {info.key for info in self._asked_pending()}
-        return PendingPods(self._session, state, planned, wanted=wanted, full=self._question.full)
-
-    @property
-    def _explain(self) -> Explain:
-        question = self._question
-        explain_all = partial(_explain_all, partial(decision_of, described=question.described))
-        return question.explain or (explain_all if question.full else _explain_few)
+        return PendingPods(self._session, state, planned, wanted=wanted, counts=self._question.counts_pending)
 
     def _is_made_of_another(self, applied: Applied) -> bool:
         """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
@@ -349,16 +343,6 @@ class _Judging:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
         return JudgedWorkload(row, decisions, workload.applied.ignore)
-
-
-def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-    """The first of each outcome but the good one, with a few nodes of each kind."""
-    return None if result.outcome in ("Placed", *explained) else in_full
-
-
-def _explain_all(describe: Describe, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-    """The first of each outcome, with all nodes."""
-    return None if result.outcome in explained else describe
 
 
 def _refused(applied: Applied, denied: Denied, cluster: Cluster) -> Planned:

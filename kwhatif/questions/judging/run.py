@@ -16,7 +16,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, StatefulSet
-from kwhatif.questions.decisions.described import AtOnce, Described, Explain
+from kwhatif.questions.decisions.described import AtOnce, Described, Explainer
 from kwhatif.questions.judging.manifest_rollout import HOLDS_UP, AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.manifests.new_pods import assumed_of_new
@@ -189,7 +189,7 @@ class InstantRun(ManifestRun):
         state: State,
         planned: Sequence[Planned],
         pending: PendingPods,
-        explain: Explain,
+        explain: Explainer,
         rollout: Rollout,
         unschedulable: Collection[str] = (),
     ) -> None:
