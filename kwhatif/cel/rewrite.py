@@ -4,10 +4,10 @@ The type checker uses Kubernetes' types and functions as `environment.yaml` decl
 byte strings (`values.py`), and the functions are those of `library.py`. So these rules replace nodes of the tree:
 
 * comparisons of quantities and versions become the engine's own comparisons, and their literals become constants;
-* * functions that return an optional, or a value whose type would be lost in Python, are wrapped or renamed;
+* functions that return an optional, or a value whose type would be lost in Python, are wrapped or renamed;
 * `find` and `findAll` become the engine's `regex.extract` and `regex.replace`;
-* * has() on a value without fields is false, and the range of a negative number is empty;
-* * a domain that a device does not have is an empty map instead of an error (`newStringInterfaceMapWithDefault` in
+* has() on a value without fields is false, and the range of a negative number is empty;
+* a domain that a device does not have is an empty map instead of an error (`newStringInterfaceMapWithDefault` in
   `k8s.io/dynamic-resource-allocation/cel/compile.go`);
 * `==` with a version on the left and no version on the right is an error (`k8s.io/apiserver/pkg/cel/semver.go`).
 """
