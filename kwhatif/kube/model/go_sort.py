@@ -112,7 +112,7 @@ class _Sorting(Generic[T]):
         return j, False
 
     def _gap(self, a: int, i: int, j: int) -> tuple[int, int]:
-        """Indexes of the first item from the left not less than the pivot, and the first from the right less than it."""
+        """Indexes of the first item from the left not less than the pivot, and of the first from the right less."""
         while i <= j and self._less(i, a):
             i += 1
         while i <= j and not self._less(j, a):

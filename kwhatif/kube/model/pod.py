@@ -113,8 +113,8 @@ class SchedulingEvents(Model):
     attempts: int = 0
     #: The time of the last known rejection; "" if not known.
     last_attempt: str = ""
-    #: Whether `last_attempt` is certainly the last one: the scheduler keeps the count of an event series in memory,
-    #: and writes it every 30 minutes, or after 6 minutes without an event (`client-go/tools/events/event_broadcaster.go`).
+    #: Whether `last_attempt` is certainly the last one: the scheduler keeps the count of an event series in memory, and
+    #: writes it every 30 minutes, or 6 minutes after the last event (`client-go/tools/events/event_broadcaster.go`).
     is_last: bool = True
     #: Whether the last attempt ended with an error, or there were no nodes: the pod is then retried without an event.
     errored: bool = False
