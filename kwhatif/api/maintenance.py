@@ -1,4 +1,4 @@
-"""`kwhatif.drain`, `outage` and `upgrade`: the effects of maintenance; and who plays many scenarios."""
+"""`kwhatif.drain`, `outage` and `upgrade`: the effects of maintenance; and the processes that play many scenarios."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
 
 
 def _runner(options: MaintenanceOptions, progress: Callable[[int, int], None] | None, *, each: bool) -> Runner:
-    """Who plays the scenarios of `each`."""
+    """The runner of the scenarios of `each`."""
     run = runner(options, ScenarioOutcome, progress)
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
     if wrong:
@@ -169,7 +169,7 @@ def runner(
     progress: Callable[[int, int], None] | None,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Callable[[ScenarioPlayer[S, Outcome], Sequence[S]], Iterator[Outcome]]:
-    """Play the scenarios as the options say, except those that the file of `resume` has.
+    """A runner that plays the scenarios as the options say, except those that the file of `resume` already has.
 
     Args:
         options: which processes play.

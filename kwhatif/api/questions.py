@@ -86,7 +86,7 @@ def preempt(session: Session, *manifests: Source, **options: Unpack[PreemptOptio
 
 
 def _question(session: Session, options: SchedulingOptions) -> Question:
-    """The options of how pods are judged.
+    """The question, from the options about how pods are judged.
 
     Raises:
         ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
@@ -100,7 +100,7 @@ def _question(session: Session, options: SchedulingOptions) -> Question:
 
 
 def _answer(session: Session, command: str, manifests: Sequence[Source], options: SchedulingOptions) -> Report:
-    """The answer about these manifests."""
+    """The answer for these manifests."""
     require_asked(session, manifests, command)
     require_known(options, SchedulingOptions, command)
     question = _question(session, options)
