@@ -88,7 +88,7 @@ def save_cluster(  # noqa: PLR0913 - as there
 
 
 def _moment(collected: Collected, given: datetime | None) -> Moment:
-    """When the cluster was as it was read."""
+    """The moment at which the cluster was read."""
     if not collected.live:
         shown = dump_taken_at(collected.cluster, collected.caveats, collected.last_seen)
         if shown is not None or given is None:

@@ -122,7 +122,7 @@ _FILE = "kwhatif preempt FILE, with the manifest of -o json"
 
 
 def _grouped(rows: Sequence[ThreatRow], *, by_node: bool) -> Iterator[list[ThreatRow]]:
-    """The rows, with higher classes whose pods do the same, and, unless each has a row, nodes with the same events."""
+    """The rows; higher classes with the same effect are grouped, and unless `by_node`, nodes with equal events."""
     found: dict[object, list[ThreatRow]] = {}
     for each in rows:
         key: object = id(each)

@@ -150,11 +150,6 @@ class ApiServer(SimulatedView):
         for watcher in self.admission_watchers:
             watcher(pod, outcome)
 
-    def replaced(self, before: Pod, after: Pod) -> None:
-        """Replace the pod; `before` is passed as well, as it may not be in the state."""
-        self.state.apply(Upsert(after))
-        self._announce(before, after, None)
-
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         if isinstance(after, ResourceQuota):
             self.state.apply(Upsert(counted(after, self.state.cluster)))

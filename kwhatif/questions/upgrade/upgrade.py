@@ -152,7 +152,7 @@ def ask_upgrade(
 
 
 #: All pending pods, in order.
-_PENDING = Question(pending=ALL_PODS, full=True)
+_PENDING = Question(pending=ALL_PODS, explain="outcomes", counts_pending=True)
 #: The number of different pod requests with kept results: each has verdicts and scores of all nodes.
 _KEPT = 24
 

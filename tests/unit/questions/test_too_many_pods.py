@@ -25,7 +25,7 @@ from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
 from kwhatif.workloads.custom import pods_from_template_path
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
-from tests.unit.questions.test_judge import ask, row, stored
+from tests.unit.questions.test_judge import FAILURES, ask, row, stored
 from tests.unit.render.test_tables import shown
 
 HUGE = 2**31 - 1
@@ -87,7 +87,7 @@ def test_an_indexed_job_of_more_pods_than_there_may_be_is_refused(alone: bool) -
 def test_new_workload(kind: str, alone: bool) -> None:
     text = cron_job() if kind == "CronJob" else manifest(kind)
     start = time.process_time()
-    report = ask(session(), text, alone=alone, full=False)
+    report = ask(session(), text, alone=alone, **FAILURES)
     assert time.process_time() - start < 20
     name = f"{kind.rpartition(' ')[2] if 'with' not in kind else 'Job'} default/web"
     (caveat,) = (each for each in report.caveat_details if isinstance(each, TooManyPods))
@@ -101,7 +101,7 @@ def test_new_workload(kind: str, alone: bool) -> None:
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_changed_template(kind: str, rollout: str) -> None:
     known = stored(manifest(kind, 2))
-    report = ask(session(*known), manifest(kind, image="two"), rollout=rollout, full=False)
+    report = ask(session(*known), manifest(kind, image="two"), rollout=rollout, **FAILURES)
     found = row(report)
     assert found.replicas + 2 >= HUGE - FEW
     assert found.unschedulable + found.waiting > HUGE - FEW - 10
@@ -111,8 +111,8 @@ def test_changed_template(kind: str, rollout: str) -> None:
 
 def test_from_more_pods_to_fewer_and_back() -> None:
     huge = session(*stored(manifest("Deployment")))
-    assert row(ask(huge, manifest("Deployment", 2), full=False)).update == "scaled"
-    same = ask(huge, manifest("Deployment"), full=False)
+    assert row(ask(huge, manifest("Deployment", 2), **FAILURES)).update == "scaled"
+    same = ask(huge, manifest("Deployment"), **FAILURES)
     assert (row(same).message, row(same).replicas) == ("unchanged", 0)
     assert not any(isinstance(each, TooManyPods) for each in same.caveat_details)
 
@@ -121,11 +121,11 @@ def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.Monk
     monkeypatch.setattr(limits, "FEW", 10)
     monkeypatch.setattr(limits, "MOST", 20)
     text = manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}')
-    found = row(ask(session(), text, full=False))
+    found = row(ask(session(), text, **FAILURES))
     assert (found.placed, found.unschedulable, found.ignored) == (20, HUGE - 220, 200)
     assert found.message == f"20 of {HUGE} pods fit, {HUGE - 220} stay pending, 200 are not judged"
     counts = "20 of 150 pods fit, 130 are not judged"
-    assert row(ask(session(), text.replace(str(HUGE), "150"), full=False)).message == counts
+    assert row(ask(session(), text.replace(str(HUGE), "150"), **FAILURES)).message == counts
 
 
 def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.M
     profile = next(iter(session().profiles.values()))
     filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
     asked = replace(session(), profiles={"default-scheduler": replace(profile, filter=filters)})
-    found = row(ask(asked, manifest("Deployment"), full=False))
+    found = row(ask(asked, manifest("Deployment"), **FAILURES))
     assert (found.placed, found.unschedulable, found.ignored) == (20, 0, HUGE - 20)
 
 
@@ -177,7 +177,7 @@ def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of what is new is judged, however many pods it has."""
     monkeypatch.setattr(limits, "FEW", 5)
     known = stored(manifest("Deployment", 20))
-    assert [row(ask(session(*known), manifest("Deployment", count), full=False)).message for count in (21, 30)] == [
+    assert [row(ask(session(*known), manifest("Deployment", count), **FAILURES)).message for count in (21, 30)] == [
         "fits on a",
         "3 of 10 pods fit, 7 stay pending",
     ]
