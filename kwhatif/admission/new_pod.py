@@ -152,7 +152,7 @@ _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeCla
 
 
 def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """The pod with what its RuntimeClass adds (`plugin/pkg/admission/runtimeclass`), or why it is rejected."""
+    """The pod with the fields that its RuntimeClass adds (`plugin/pkg/admission/runtimeclass`), or its rejection."""
     runtime_class = _class_of(pod, cluster)
     if isinstance(runtime_class, Denied):
         return runtime_class

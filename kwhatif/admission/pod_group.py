@@ -83,7 +83,7 @@ def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
 
 
 def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
-    """With the priority and the policy of its class (`admitPodGroup`)."""
+    """The group with the priority and the preemption policy of its class (`admitPodGroup`)."""
     spec = group.spec
     name = spec.priority_class_name
     classes = PriorityClasses(cluster.all(PriorityClass).values())
@@ -227,7 +227,7 @@ class _Fields:
     # --- what both have ------------------------------------------------------------------------------
 
     def _common(self, path: str, new: GroupFields, before: GroupFields, *, is_fixed: bool) -> None:
-        """`is_fixed`: whether the constraints must not change."""
+        """Fields that groups and templates share. `is_fixed`: whether the constraints must not change."""
         self._policy(f"{path}.schedulingPolicy", new.scheduling_policy, before.scheduling_policy)
         here, constraints = f"{path}.schedulingConstraints", new.scheduling_constraints
         if self._goes_on(here, constraints, before.scheduling_constraints, gate=TOPOLOGY_GATE, is_fixed=is_fixed):

@@ -92,7 +92,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
     usage = {CLAIMS: _ONE, _CLAIM_COUNT: _ONE}
     requested = amounts(claim.spec.resources.requests).get("storage")
     if requested is not None:
-        # Whole bytes, rounded up.
+        # In whole bytes, rounded up.
         usage[STORAGE] = Quantity(value(requested) * NANO, requested.notation) if requested % NANO else requested
     if name := claim_class(claim):
         usage |= {f"{name}{_OF_CLASS}{kind}": usage[kind] for kind in (CLAIMS, STORAGE) if kind in usage}

@@ -191,7 +191,7 @@ def _holds(expression: str, obj: NewObject, budget: CostBudget | None) -> bool |
 
 @lru_cache(maxsize=256)
 def _compiled(expression: str) -> Program | None:
-    """The program, if it reads only what is known."""
+    """The program, if it reads only known variables and fields."""
     try:
         program = compile_expression(expression, _VARIABLES, result="bool")
     except CelError:

@@ -185,7 +185,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell that the s
 
 
 def cluster_role(lists: Iterable[Asked], *, watch: bool) -> str:
-    """The role as YAML: list, perhaps `watch`, what is read, and get the version, nothing else."""
+    """The role as YAML: `list` (and `watch`) for the resources that are read, `get` for the version, nothing else."""
     verbs = "list, watch" if watch else "list"
     groups: dict[str, dict[str, None]] = {}
     for asked in lists:

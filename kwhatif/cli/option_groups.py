@@ -51,8 +51,9 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with its groups of options expanded: each group is one parameter of the function.
 
     The type of such a parameter is a dataclass, whose fields are options or other groups; or a TypedDict of options
-    that the library also has (`api/options.py`). A command that reads a cluster has either a `SchedulerSource` under
-    the name `cluster`, or a `ClusterSource` under the name `where`.
+    that the library also has (`api/options.py`). `Annotated[group, Without(...)]` leaves some of them out. A command
+    that reads a cluster has either a `SchedulerSource` under the name `cluster`, or a `ClusterSource` under the name
+    `where`.
     """
     own = inspect.signature(command, eval_str=True)
     # If an option is declared twice, the command's or the later group's help is used.

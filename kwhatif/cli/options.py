@@ -142,7 +142,7 @@ def output_option(choices: object, besides: str = "") -> Any:
     return typer.Option("--output", "-o", metavar="FORMAT", help=said)
 
 
-def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
+def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can meet these conditions, besides caveats.
 
     Args:

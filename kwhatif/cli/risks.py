@@ -1,4 +1,4 @@
-"""What could hurt: `kwhatif audit`, `threats` and `who-fits`."""
+"""Risks: `kwhatif audit`, `threats` and `who-fits`."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class DeletePod(msgspec.Struct, frozen=True):
     grace: float | None = None
     #: A condition to set in the pod's status, such as DisruptionTarget.
     condition: PodCondition | None = None
-    #: What caused it, such as the key of the preemptor.
+    #: The cause of the deletion, such as the key of the preemptor.
     by: str = ""
 
 

@@ -247,7 +247,7 @@ class JobProgress(NamedTuple):
 
 
 class Managed(NamedTuple):
-    """What a sync must do."""
+    """The actions of a sync."""
 
     writes: tuple[Write, ...]
     #: When to sync again.

@@ -221,7 +221,7 @@ def resize(report: Report, row: ResizeRow, detail: Detail) -> Iterator[Block]:
 
 
 def _was_asked(row: ResizeRow) -> bool:
-    """Whether the resize is asked for: an updater that does nothing, or evicts at once, does not."""
+    """Whether a resize is requested: an updater that does nothing, or evicts at once, does not request one."""
     updater = row.updater
     return updater is None or updater.acts == "resizes" or updater.why in ("refused", "deferred", "infeasible")
 

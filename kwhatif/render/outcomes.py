@@ -1,4 +1,4 @@
-"""Outcomes in words, how good they are, and their order."""
+"""Outcomes: their words, their quality, and their order."""
 
 from __future__ import annotations
 

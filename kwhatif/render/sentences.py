@@ -1,4 +1,4 @@
-"""The only place where evidence becomes prose: a sentence for one node, and one for many nodes."""
+"""Evidence in words, which is only done here: a sentence for one node, and one for many nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ E = TypeVar("E")
 
 
 def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of evidence, nothing else
-    """What the evidence says about one node."""
+    """The evidence about one node, as a sentence."""
     match evidence:
         case InsufficientResource():
             return _insufficient(evidence)

@@ -212,7 +212,7 @@ def assumed(story: Story) -> Sentence:
 
 
 def happens_anyway(story: Story) -> Table:
-    """What the question does not cause."""
+    """Events that the question does not cause."""
     columns = (words("Happens anyway"), number("Pods"), words("What"))
     return Table(columns, [[Cell(each, "faint") for each in row] for row in anyway_rows(story)], _MOST_ANYWAY)
 

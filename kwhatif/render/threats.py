@@ -207,7 +207,7 @@ _SIGNS: Mapping[FitVerdict, Quality] = {"chosen": "good", "fits": "good", "evict
 
 
 def who_fits(report: Report, row: WhoFitsRow, detail: Detail) -> Iterator[Block]:
-    """How many pods the node takes, what is left on it, and the requests of each pod."""
+    """How many pods the node takes, its free resources, and the requests of each pod."""
     yield verdict(_takes(row), qualifier(report))
     if detail.quiet:
         return

@@ -1,4 +1,4 @@
-"""What would help: what the command `advise` adds to a report."""
+"""The rows of the command `advise`: changes that would help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many more pods fit: what the command `capacity` adds to a report."""
+"""The rows of the command `capacity`: how many more pods fit."""
 
 from __future__ import annotations
 

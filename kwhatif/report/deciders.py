@@ -1,4 +1,4 @@
-"""What others than the scheduler decide: what `autoscale`, `consolidate`, `deschedule` and `resize` add to a report."""
+"""Decisions of other components than the scheduler: rows of `autoscale`, `consolidate`, `deschedule` and `resize`."""
 
 from __future__ import annotations
 

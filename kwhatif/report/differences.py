@@ -1,4 +1,4 @@
-"""What differs between two releases or two clusters: what the commands `upgrade` and `compare` add to a report."""
+"""The rows of the commands `upgrade` and `compare`: differences between two releases or two clusters."""
 
 from __future__ import annotations
 

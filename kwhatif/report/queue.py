@@ -1,4 +1,4 @@
-"""The scheduling queue: what the command `queue` adds to a report.
+"""The rows of the command `queue`: the scheduling queue.
 
 `Cause` is a closed union: type checking demands a sentence for a new kind. Amounts of cpu are in milli-units, of memory
 and storage in bytes, of all else in units. Pods and claims are `namespace/name`. `nodes` are the first few by name;

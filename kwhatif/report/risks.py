@@ -1,4 +1,4 @@
-"""What could hurt: what the commands `audit`, `threats` and `who-fits` add to a report."""
+"""The rows of the commands `audit`, `threats` and `who-fits`: risks."""
 
 from __future__ import annotations
 

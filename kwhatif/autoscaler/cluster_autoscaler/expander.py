@@ -77,7 +77,7 @@ def _best(options: Sequence[Option], score: Callable[[Option], float]) -> Sequen
 
 
 def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
-    """QUIRK: (waste.go) an option without any waste also counts as the first of equals; the sum decides."""
+    """QUIRK: (waste.go) an option without any waste equals upstream's initial score of 0; the result is the same."""
     return _best(options, _waste)
 
 

@@ -158,7 +158,7 @@ _ALONE = {
     (True, False, True): _TOO_LARGE,
     (True, True, False): "no instance type has the required offering",
 }
-#: What a type had, and what it lacked alone.
+#: What a type had, and the only thing that it lacked.
 _PAIRS = (
     (
         (True, True, False),

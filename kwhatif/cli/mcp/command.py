@@ -132,7 +132,7 @@ class _Source:
         return self._read
 
     def take_news(self) -> None:
-        """Apply what has happened in a live cluster."""
+        """Apply the latest changes of a live cluster."""
         if self._live is not None:
             self._live.wait(_NEWS)
 

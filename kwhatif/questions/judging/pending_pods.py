@@ -152,8 +152,8 @@ class PendingPods:
     def unschedulable(self, applied: Sequence[Applied]) -> Collection[str]:
         """The keys of those that are not tried, in the order of the queue.
 
-        None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
-        others with it. What belongs to an object of the manifests is judged with that object.
+        There are none where a pending pod is asked for by name: the answer is what becomes of it when it is tried
+        again, and the others are tried with it. What belongs to an object of the manifests is judged with that object.
         """
         if any(workload.applied.restarted for workload in self.workloads.values()):
             return ()

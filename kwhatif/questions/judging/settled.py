@@ -21,7 +21,7 @@ from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in
 from kwhatif.questions.decisions.described import Described, Explained, Explainer, caveats_of
 from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
-from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
+from kwhatif.questions.judging.run import ROLLED, ManifestOutcome, ManifestRun
 from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.pod_groups import group_rows, is_about_groups
 from kwhatif.questions.rows import decision_about, with_chosen
@@ -202,12 +202,12 @@ class SettledRun(ManifestRun):
             engine.perform(partial(_run, foreign))
             engine.settle()
 
-    def _played(self) -> Played:
+    def _outcome(self) -> ManifestOutcome:
         for key, asked in self._pending.asked.items():
             if asked.planned is None:
                 self._decide_in_the_end(asked, key)
         caveats = (*self._attempts.caveats, *caveats_of_verdict(self._engine, self._session.cluster))
-        return Played(
+        return ManifestOutcome(
             planned=self._planned,
             others=self._others,
             earlier=list(self._attempts.earlier()),

@@ -73,7 +73,7 @@ class Mark(NamedTuple):
     """A verdict about one node."""
 
     kind: Kind
-    #: In a few words, and in full.
+    #: The reasons, in a few words and in full.
     why: str = ""
     evidence: tuple[str, ...] = ()
     #: How many pods land here.

@@ -14,7 +14,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_g
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 
-#: The most cached results: more than the combinations of label values in a namespace, but forks add others.
+#: The maximum number of cached results: more than the combinations of label values in a namespace; forks add more.
 _MANY = 65_536
 
 #: Budgets by `namespace/name`.
@@ -40,7 +40,7 @@ class Split(msgspec.Struct, frozen=True, gc=False):
     counting: Mapping[PodInfo, Names]
     #: The budgets that each violating pod breaks.
     broken: Mapping[PodInfo, Names]
-    #: The disruptions that these budgets allow.
+    #: The allowed disruptions of the budgets in `counting`, by name.
     allowed: Mapping[str, int]
 
     def uses(self, pods: Iterable[PodInfo]) -> tuple[BudgetUse, ...]:
@@ -58,26 +58,26 @@ class _Budget(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     selector: Selector
-    #: Pods whose disruption is already counted.
+    #: Names of pods whose disruption the controller has already counted (`status.disruptedPods`).
     disrupted: frozenset[str]
 
 
 class _NamespaceBudgets:
-    """The budgets of one namespace. Pods with equal values of all labels that the selectors read share one result."""
+    """The budgets of one namespace. Pods with equal values of all labels that selectors read share one result."""
 
     def __init__(self, generation: int) -> None:
         self._generation = generation
         self._budgets: list[_Budget] = []
         self.selectors: dict[str, Selector] = {}
-        #: Indexes in `_budgets` by the label that a pod must have to match; None: budgets that require no single label.
-        self._places: dict[tuple[str, str] | None, list[int]] = {}
+        #: Indexes in `_budgets` by a label that a pod must have to match; None: no single label is required.
+        self._indexes: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
         self._disrupted: frozenset[str] = frozenset()
         #: Includes the generation, so that all pods with these values share one object.
         self._by_values: dict[tuple[str | None, ...], _Known] = {}
 
     def add(self, budget: _Budget) -> None:
-        self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
+        self._indexes.setdefault(budget.selector.pair, []).append(len(self._budgets))
         self._budgets.append(budget)
         self.selectors[budget.name] = budget.selector
         self._keys = tuple({*self._keys, *budget.selector.keys})
@@ -99,7 +99,7 @@ class _NamespaceBudgets:
 
     def _matching(self, labels: Labels) -> Iterator[_Budget]:
         """The budgets whose selectors match, in the cluster's order."""
-        places = [place for pair in (None, *labels.items()) for place in self._places.get(pair, ())]
+        places = [place for pair in (None, *labels.items()) for place in self._indexes.get(pair, ())]
         return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
 
 
@@ -116,14 +116,14 @@ class _BudgetIndex:
                 self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
-        """Itself if only the allowed disruptions have changed."""
+        """This object, if only the allowed disruptions have changed; otherwise None."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
 
 
 class _Allowances:
-    """The disruptions that each budget allows; one without a status allows none."""
+    """The disruptions that each budget allows; a budget without a status allows none."""
 
     def __init__(self, by_name: Mapping[str, int]) -> None:
         self.by_name = by_name
@@ -155,10 +155,10 @@ class Budgets:
         self._cluster = cluster
         index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
         self._namespaces = index.namespaces
-        #: Changes if the budgets select other pods.
+        #: A generation that changes if the budgets select other pods.
         self.scope = index.generation
         self._none: _Known = self.scope, ()
-        #: Changes also if they allow more or less.
+        #: A generation that also changes if a budget allows more or fewer disruptions.
         self.generation = cluster.generation(PodDisruptionBudget)
         #: The disruptions that each budget allows, by `namespace/name`.
         self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
@@ -177,7 +177,7 @@ class Budgets:
         return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
-        """Evict the pods in order, and see which evictions break a budget.
+        """Evict the pods in order, and find the evictions that break a budget.
 
         QUIRK: (default_preemption.go) every matching budget is charged, even if another one is already broken, and
         even for pods that will be put back later.
@@ -210,7 +210,7 @@ class Budgets:
         return Split(tuple(broken), others, counting, broken, allowed)
 
     def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
-        """The budgets that allow fewer disruptions after these, as the controller writes them."""
+        """The budgets that allow fewer disruptions after `disruptions`, as the controller writes them."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
