@@ -18,7 +18,7 @@ from benchmarks.rows import Row, at_least, at_most
 from kwhatif.questions.maintenance.outage import outage
 from kwhatif.questions.scenarios import NodePlayer, Outages, SweepScenario
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import together
+from kwhatif.questions.story.settled_cluster import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here

@@ -21,7 +21,9 @@ from kwhatif.sources.manifests.applied import read_applied
 def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[Caveat] = ()) -> Report:
     """Judge every pod as the API server has stored it, and as if it were the only one."""
     applied = [Applied(pod, SourceRow(file="-")) for pod in pods]
-    question = Question(applied=applied, admission=False, full=True, caveats=tuple(caveats))
+    question = Question(
+        applied=applied, admission=False, explain="outcomes", counts_pending=True, caveats=tuple(caveats)
+    )
     return judge(session, question).report(session, "schedule")
 
 

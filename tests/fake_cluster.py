@@ -19,7 +19,7 @@ from kwhatif.kube.model.meta import controller_of, parse_time
 from kwhatif.kube.model.pod import Pod, PodCondition, is_terminal
 from kwhatif.simulation.clock import Clock
 from kwhatif.state.change import Delete, Upsert
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.removal import active
 from tests.builders import snapshot
 

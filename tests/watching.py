@@ -14,9 +14,8 @@ from kwhatif.sources.decoding.stand_ins import stand_in
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.live.cache import Cache
-from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, _reader
-from kwhatif.sources.live.read import take_in
+from kwhatif.sources.live.read import Intake, take_in
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.state.change import ChangedObject
 from kwhatif.state.state import State

@@ -38,7 +38,7 @@ from kwhatif.kube.model.storage import (
 from kwhatif.kube.model.workload import Deployment, Namespace, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER
 
-#: With this feature gate the defaults are set after the admission plugins, otherwise before.
+#: If this feature gate is on, the defaults are set after the admission plugins, otherwise before.
 _AFTER_PLUGINS = "PodLevelResourcesFixDefaulting"
 
 

@@ -61,16 +61,16 @@ def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
 
 
 class PodCompletion:
-    """Fills in what pods of a cluster do not say, and takes note of the classes that are not there."""
+    """Fills in the missing fields of a cluster's pods, and records the PriorityClasses that do not exist."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._gates = cluster.gates
         self._classes = PriorityClasses(cluster.all(PriorityClass).values())
-        #: Pods by key -> the class that they name.
+        #: Key of a pod -> the missing PriorityClass that it names.
         self._unknown: dict[str, str] = {}
 
     def stored(self, pod: Pod) -> Pod:
-        """The pod as the API server would have it in store."""
+        """The pod as the API server would store it."""
         pod = complete_pod_level(default_before_plugins(pod, self._gates, default_object), self._gates)
         pod = merge_label_keys(pod)
         if pod.spec.priority is not None and pod.spec.preemption_policy:
@@ -80,7 +80,7 @@ class PodCompletion:
         return resolve_priority(pod, self._classes)
 
     def caveats(self) -> Iterator[Caveat]:
-        """About each class that is not there, with its pods in the API server's order."""
+        """A caveat for each missing PriorityClass, with its pods in the API server's order."""
         users: dict[str, list[str]] = {}
         for key in sorted(self._unknown, key=list_order):
             users.setdefault(self._unknown[key], []).append(key)

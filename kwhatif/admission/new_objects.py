@@ -26,7 +26,7 @@ from kwhatif.kube.model.workload import Workload
 def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:
     """The rejection of a workload, which may already exist; None if it is accepted.
 
-    What stands for a custom resource is not an object that the API server sees.
+    A workload that stands for a custom resource is not validated: the API server never sees it.
     """
     if workload.metadata.stands_for is not None:
         return check_namespace(workload, cluster)
@@ -80,7 +80,7 @@ def _timed(taint: DeviceTaint, now: str) -> DeviceTaint:
 
 
 def admit_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> Admitted[PersistentVolumeClaim] | Denied:
-    """The claim as the API server would store it, or why it is rejected, by all but quotas."""
+    """The claim as the API server would store it, or its rejection. Quotas are not checked here."""
     admitted = run_steps(_STEPS, claim, cluster)
     if isinstance(admitted, Denied):
         return admitted

@@ -72,7 +72,7 @@ def inject(pod: Pod, cluster: Cluster) -> Pod:
 def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
     """What webhooks add to a pod that is created now; None if it already has that.
 
-    Requests that its vertical autoscaler sets are not among it: these follow from what that recommends.
+    Requests that its VerticalPodAutoscaler sets are left out: they follow from the autoscaler's recommendation.
     """
     if cluster.webhooks is None:
         return None
@@ -87,7 +87,7 @@ def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
 
 
 def _besides(shown: ResourceRequirements, own: ResourceRequirements | None) -> ResourceRequirements:
-    """What pods show, but for what is set anyway."""
+    """The resources in `shown`, without the resources that `own` sets anyway."""
     if own is None:
         return shown
     requests = {name: text for name, text in shown.requests.items() if name not in own.requests}
@@ -152,7 +152,7 @@ _OWN_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeCla
 
 
 def apply_runtime_class(pod: Pod, cluster: Cluster) -> Pod | Denied:
-    """The pod with what its RuntimeClass adds (`plugin/pkg/admission/runtimeclass`), or why it is rejected."""
+    """The pod with the fields that its RuntimeClass adds (`plugin/pkg/admission/runtimeclass`), or its rejection."""
     runtime_class = _class_of(pod, cluster)
     if isinstance(runtime_class, Denied):
         return runtime_class
@@ -238,10 +238,10 @@ def _ends_before(first: Toleration, second: Toleration) -> bool:
 
 
 def admit_pod(pod: Pod, cluster: Cluster, name: str = "") -> Admitted[Pod] | Denied:
-    """The pod as the API server would store it, or why it is rejected, by all but quotas.
+    """The pod as the API server would store it, or its rejection. Quotas are not checked here.
 
-    `name`: that of a pod without one, which the API server makes (`generateName`) late: plugins that change the pod do
-    not see it.
+    `name`: the name of a pod that only has a `generateName`. The API server generates it late: plugins that change the
+    pod do not see it.
     """
     prepared = run_steps(_STEPS, pod, cluster)
     if isinstance(prepared, Denied):
@@ -265,7 +265,7 @@ class ReplicaAdmission:
         self.is_repeated = False
 
     def admit(self, pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
-        """The pod as the API server would store it, or why it is rejected, by all but quotas."""
+        """The pod as the API server would store it, or its rejection. Quotas are not checked here."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         self.is_repeated = not (is_reference() or last is None or last[0] is not pod.spec or last[1] != like)
@@ -281,7 +281,7 @@ class ReplicaAdmission:
 
 def _admit_one(pod: Pod, cluster: Cluster) -> Admitted[Pod] | Denied:
     meta, owner = pod.metadata, controller_of(pod.metadata)
-    if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # which names its pods itself
+    if not meta.generate_name or (owner is not None and owner.kind == "StatefulSet"):  # it names its pods itself
         return admit_pod(pod, cluster)
     return admit_pod(replace(pod, metadata=replace(meta, name="")), cluster, meta.name)
 

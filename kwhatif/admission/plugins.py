@@ -110,8 +110,8 @@ def classes_above(priority: int, cluster: Cluster, *, evicting: bool = True) -> 
 def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:
     """The pod with its priority: `spec.priority` if set, otherwise by class; the same object if it is complete.
 
-    For pods that a cluster has admitted, and for pods that are treated like that. What admission would reject is kept;
-    an unknown class counts as 0 (see `PriorityClasses.lacks`), as it does for the scheduler.
+    For pods that a cluster has admitted, and for pods that are treated like that. Values that admission would reject
+    are kept; an unknown class counts as 0 (see `PriorityClasses.lacks`), as it does for the scheduler.
     """
     spec = pod.spec
     if spec.priority is not None and (spec.preemption_policy or not spec.priority_class_name):
@@ -321,6 +321,6 @@ def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
         return f"{said}, but no request is specified or request is 0"
     if not limit:
         return f"{said}, but no limit is specified or limit is 0"
-    # In floating point, with upstream's rounding.
+    # Computed in floating point, with upstream's rounding.
     ratio = limit / request
     return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

@@ -1,9 +1,9 @@
-"""What the API server makes of a PodGroup or a Workload, new or changed: defaults, priority, validation.
+"""Admission of new and changed PodGroups and Workloads: defaults, priority, validation.
 
 (`plugin/pkg/admission/priority`, `registry/scheduling/podgroup` and `workload`; for validation
-`pkg/apis/scheduling/validation/validation.go`, and what is generated from the tags of the API:
-`pkg/apis/scheduling/v1beta1/zz_generated.validations.go`.) Groups of groups are not modelled. What an admission plugin
-adds that no rule reads, such as the finalizer of `podgroupprotection`, is left out.
+`pkg/apis/scheduling/validation/validation.go`, and the code generated from the tags of the API:
+`pkg/apis/scheduling/v1beta1/zz_generated.validations.go`.) Groups of groups are not modelled. Fields that an admission
+plugin adds and no rule reads, such as the finalizer of `podgroupprotection`, are left out.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from kwhatif.kube.model.policy import PriorityClass
 
 Fields = TypeVar("Fields", bound=GroupFields)
 _SINGLE = DisruptionMode(single=NoFields())
-#: What these rules are about.
+#: The kinds that are admitted here.
 GROUP_KINDS = (PodGroup, Workload)
 
 
 def admit_grouping(obj: PodGroup | Workload, cluster: Cluster) -> PodGroup | Workload | Denied:
-    """The object as it is stored, or why it is refused; where the cluster has it, this is a change."""
+    """The object as it is stored, or its rejection. If the cluster already has it, this is an update."""
     return admit_group(obj, cluster) if isinstance(obj, PodGroup) else admit_workload(obj, cluster)
 
 
 def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
-    """The group as it is stored, or why it is refused; where the cluster has it, this is a change."""
+    """The group as it is stored, or its rejection. If the cluster already has it, this is an update."""
     known = cluster.get(PodGroup, key_of(group))
     spec = group.spec if group.spec.disruption_mode is not None else replace(group.spec, disruption_mode=_SINGLE)
     if GROUP_POLICY_GATE in cluster.gates and not spec.preemption_policy:
@@ -68,7 +68,7 @@ def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
 
 
 def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
-    """The same of a Workload."""
+    """The Workload as it is stored, or its rejection. If the cluster already has it, this is an update."""
     known, spec = cluster.get(Workload, key_of(workload)), workload.spec
     before = () if known is None else known.spec.pod_group_templates
     templates = tuple(
@@ -83,7 +83,7 @@ def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
 
 
 def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
-    """With the priority and the policy of its class (`admitPodGroup`)."""
+    """The group with the priority and the preemption policy of its class (`admitPodGroup`)."""
     spec = group.spec
     name = spec.priority_class_name
     classes = PriorityClasses(cluster.all(PriorityClass).values())
@@ -112,7 +112,7 @@ def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
 
 
 def _without_disabled(new: Fields, known: Fields | None, gates: Gates) -> Fields:
-    """Without the fields that the API server drops as their gates are off; a field that was in use stays."""
+    """The spec without fields whose feature gates are off (the API server drops them); a field in use stays."""
     if TOPOLOGY_GATE not in gates and (known is None or known.scheduling_constraints is None):
         new = replace(new, scheduling_constraints=None)
     if GROUP_CLAIMS_GATE not in gates and not (known is not None and known.resource_claims):
@@ -142,7 +142,7 @@ def validate_pod_group(new: PodGroup, known: PodGroup | None, gates: Gates) -> D
 
 
 def validate_workload(new: Workload, known: Workload | None, gates: Gates) -> Denied | None:
-    """The same of a Workload."""
+    """The API server's rejection of a Workload, or of a change of the known one; None if it is valid."""
     errors = FieldErrors()
     if known is None:
         validate_metadata(new.metadata, dns_subdomain_errors, errors)
@@ -154,7 +154,7 @@ def validate_workload(new: Workload, known: Workload | None, gates: Gates) -> De
 
 
 class _Fields:
-    """The rules of fields, each with what it was before; None, too, where there was nothing."""
+    """The rules for fields. Each rule also gets the field's old value; None if there was none."""
 
     def __init__(self, errors: FieldErrors, gates: Gates, *, is_update: bool) -> None:
         self._errors, self._gates, self._is_update = errors, gates, is_update
@@ -227,7 +227,7 @@ class _Fields:
     # --- what both have ------------------------------------------------------------------------------
 
     def _common(self, path: str, new: GroupFields, before: GroupFields, *, is_fixed: bool) -> None:
-        """`is_fixed`: whether the constraints must not change."""
+        """Fields that groups and templates share. `is_fixed`: whether the constraints must not change."""
         self._policy(f"{path}.schedulingPolicy", new.scheduling_policy, before.scheduling_policy)
         here, constraints = f"{path}.schedulingConstraints", new.scheduling_constraints
         if self._goes_on(here, constraints, before.scheduling_constraints, gate=TOPOLOGY_GATE, is_fixed=is_fixed):
@@ -294,9 +294,9 @@ class _Fields:
     # --- rules ---------------------------------------------------------------------------------------
 
     def _goes_on(self, path: str, new: object, before: object, *, gate: str = "", is_fixed: bool = True) -> bool:
-        """Whether the optional field has a value that is to be looked at; it must not change, if it `is_fixed`.
+        """Whether the optional field has a value that must be validated. If it `is_fixed`, it must not change.
 
-        Where the gate is off, the field is here only if it was before (`dropDisabled…`).
+        If the feature gate is off, the field is set only if it was set before (`dropDisabled…`).
         """
         if self._is_update and new == before:
             return False
@@ -309,7 +309,7 @@ class _Fields:
         return is_set and not is_off and not (self._is_update and is_fixed)
 
     def _one_of(self, path: str, names: Sequence[str], now: Sequence[bool], before: Sequence[bool]) -> None:
-        """Exactly one of the fields is set (`validate.Union`); a change that sets the same ones is not looked at."""
+        """Exactly one of the fields is set (`validate.Union`); a change that sets the same fields is not checked."""
         if self._is_update and tuple(now) == tuple(before):
             return
         members, given = (
@@ -340,7 +340,7 @@ def _path_segment_errors(name: str) -> Iterator[str]:
 
 
 def _template_as_json(template: PodGroupTemplate) -> dict[str, object]:
-    """As the API server prints it in errors: these three fields are always there."""
+    """The template as the API server prints it in errors: these three fields are always printed."""
     shown: dict[str, object] = msgspec.to_builtins(template)
     first: dict[str, object] = {"name": template.name, "schedulingPolicy": {}, "schedulingConstraints": None}
     return first | {name: value for name, value in shown.items() if name != "name"}

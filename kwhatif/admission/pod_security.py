@@ -158,7 +158,7 @@ def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
 
 
 def fills_in_contexts(cluster: Cluster) -> bool:
-    """Whether the API server adds security contexts to pods, as that of OpenShift does.
+    """Whether the API server adds security contexts to pods, as OpenShift's does.
 
     Its plugin SecurityContextConstraint comes before Pod Security, and is not modelled.
     """

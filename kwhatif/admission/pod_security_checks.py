@@ -19,7 +19,7 @@ from kwhatif.kube.model.pod_spec import (
 )
 from kwhatif.kube.model.storage import Volume
 
-#: The parts of a message that say what has set a value: the pod, or containers.
+#: The parts of a message that name the pod or the containers that set a value.
 _POD = "pod"
 
 

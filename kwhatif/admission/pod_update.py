@@ -50,7 +50,7 @@ _RESTART = "RestartContainer"
 _NOTHING = ResourceRequirements()
 #: How the path of the object itself is printed.
 _WHOLE = "[]"
-#: Of init containers that end: the feature gate, which is also the name of what a node has to declare.
+#: The feature gate for resizes of init containers that end; also the name of the feature that a node must declare.
 _OF_INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 _OF_POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 
@@ -121,9 +121,9 @@ def _names(spec: PodSpec) -> tuple[list[str], list[str]]:
 
 
 def _is_supported(pod: Pod, cluster: Cluster) -> bool:
-    """Whether the kubelet reports allocated resources, as those that can resize do (`isPodResizeRequestSupported`).
+    """Whether the kubelet reports allocated resources, and so can resize pods (`isPodResizeRequestSupported`).
 
-    All do since 1.33: if a newer kubelet seems not to, the dump has lost them.
+    All kubelets since 1.33 report them: if those of a newer kubelet are missing, the dump has lost them.
     """
     for row in pod.status.container_statuses:
         if row.state is not None and row.state.waiting is None and row.state.terminated is None:
@@ -172,7 +172,7 @@ def _are_removed(new: ResourceList, old: ResourceList) -> bool:
 
 
 def _differ_in(new: ResourceRequirements, old: ResourceRequirements, names: Collection[str]) -> bool:
-    """Whether they differ only in these resources."""
+    """Whether the two differ in nothing but these resources."""
     same = (_without(new.requests, names), _without(new.limits, names), new.claims)
     return same == (_without(old.requests, names), _without(old.limits, names), old.claims)
 
@@ -192,7 +192,7 @@ def _others_changed(new: PodSpec, old: PodSpec, minor: int, *, resizes_all: bool
 
 
 def _init_changed(new: PodSpec, old: PodSpec, minor: int, *, resizes_all: bool) -> Iterator[tuple[str, str]]:
-    """What must not change of init containers: all of those that end, unless these may be resized, too."""
+    """Forbidden changes of init containers: those that end must not change at all, unless they may be resized, too."""
     for index, (container, before) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
         if resizes_all or is_sidecar(before):
             if not _differ_in(container.resources, before.resources, RESIZABLE):
@@ -216,7 +216,7 @@ def _rest(spec: PodSpec) -> PodSpec:
 
 
 def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
-    """NodeDeclaredFeatureValidator: what the node has to declare for such an update (`InferForUpdate`)."""
+    """NodeDeclaredFeatureValidator: the node must declare the features that the update needs (`InferForUpdate`)."""
     if "NodeDeclaredFeatures" not in cluster.gates:
         return None
     needed = {_OF_POD_LEVEL} if new.spec.resources != old.spec.resources else set()
@@ -254,7 +254,7 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
 
 # --- other updates -----------------------------------------------------------------------------------
 
-#: Upstream prints a comparison of the two in Go's notation behind it, which is left out here.
+#: Upstream appends a comparison of the two specs in Go's notation. It is left out here.
 _OTHER_FIELDS = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
@@ -264,7 +264,7 @@ _TERMS = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.n
 
 
 def validate_pod_update(new: Pod, known: Pod) -> Denied | None:
-    """The API server's refusal of a change of a pod's spec; None where it takes it."""
+    """The API server's rejection of a changed pod spec; None if it accepts the change."""
     errors = FieldErrors()
     if not _may_become(new.spec, known.spec, errors.within("spec")):
         errors.forbidden("spec", _OTHER_FIELDS)
@@ -272,7 +272,7 @@ def validate_pod_update(new: Pod, known: Pod) -> Denied | None:
 
 
 def _may_become(new: PodSpec, old: PodSpec, errors: FieldErrors) -> bool:
-    """Whether nothing changes but what may; what is wrong with that is an error of its own."""
+    """Whether only mutable fields change. Invalid values of these have errors of their own."""
     for field, one, other in (
         ("containers", new.containers, old.containers),
         ("initContainers", new.init_containers, old.init_containers),
@@ -295,7 +295,7 @@ def _may_become(new: PodSpec, old: PodSpec, errors: FieldErrors) -> bool:
 
 
 def _check_deadline(new: int | None, old: int | None, errors: FieldErrors) -> bool:
-    """Whether the rest is looked at."""
+    """Check the deadline. Returns whether the other fields are checked, too."""
     field = "activeDeadlineSeconds"
     if new is None:
         if old is not None:
@@ -335,7 +335,7 @@ def _with_images(new: Sequence[Container], old: Sequence[Container]) -> tuple[Co
 
 
 def _of_gated(new: PodSpec, old: PodSpec, errors: FieldErrors) -> PodSpec:
-    """A pod that waits at a gate may still get a narrower choice of nodes: selectors are added to."""
+    """A pod with scheduling gates may still be restricted to fewer nodes: requirements may only be added."""
     selector = new.node_selector or {}
     if any(selector.get(key) != value for key, value in (old.node_selector or {}).items()):
         reason = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
@@ -357,7 +357,7 @@ def _node_affinity(spec: PodSpec) -> NodeAffinity | None:
 
 
 def _terms(affinity: NodeAffinity | None) -> Sequence[NodeSelectorTerm] | None:
-    """None: nothing is demanded."""
+    """The required terms; None if nothing is required."""
     return None if affinity is None or affinity.required is None else affinity.required.node_selector_terms
 
 

@@ -1,4 +1,4 @@
-"""ResourceQuota: what quotas count of pods and claims, and the status that they then have.
+"""ResourceQuota: the usage of pods and claims, and the resulting status of quotas.
 
 Follows `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`), and for the usage
 `pkg/quota/v1/evaluator/core/pods.go` and `persistent_volume_claims.go`.
@@ -92,7 +92,7 @@ def claim_usage(claim: PersistentVolumeClaim) -> Usage:
     usage = {CLAIMS: _ONE, _CLAIM_COUNT: _ONE}
     requested = amounts(claim.spec.resources.requests).get("storage")
     if requested is not None:
-        # Whole bytes, rounded up.
+        # In whole bytes, rounded up.
         usage[STORAGE] = Quantity(value(requested) * NANO, requested.notation) if requested % NANO else requested
     if name := claim_class(claim):
         usage |= {f"{name}{_OF_CLASS}{kind}": usage[kind] for kind in (CLAIMS, STORAGE) if kind in usage}
@@ -134,13 +134,13 @@ class QuotaAdmission:
     """The admission plugin ResourceQuota. It returns quotas as they are then stored, and changes nothing itself."""
 
     def __init__(self) -> None:
-        #: The quotas as they were last, by key.
+        #: The last known quotas, by key.
         self._known: dict[str, _Quota] = {}
         #: The last object, the limits of its quotas, and its charges: replicas differ only in metadata, and share them.
         self._last: tuple[Counted, Sequence[Usage], _Charges] | None = None
 
     def charge(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota] | Denied:
-        """The quotas that count the object, with it; or why it is rejected."""
+        """The quotas that count the object, with its usage added; or its rejection."""
         quotas = self._quotas_of(obj, cluster)
         charges = self._charges(obj, quotas)
         if charges.refusal:
@@ -151,7 +151,7 @@ class QuotaAdmission:
         return self._stored(quotas[place].plus(usage) for place, usage in charges.usages)
 
     def refuse_update(self, new: Counted, old: Counted, cluster: Cluster) -> Denied | None:
-        """Why it lacks what a quota asks for, or has more than before than that allows: the difference is charged."""
+        """The rejection of an update: a required resource is not set, or the added usage exceeds a quota."""
         before, quotas = usage_of(old), self._quotas_of(new, cluster)
         charges = _charges_of(new, quotas) if quotas else _NO_CHARGES
         if charges.refusal:
@@ -164,12 +164,12 @@ class QuotaAdmission:
         return None
 
     def release(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota]:
-        """The quotas that count the object, without it."""
+        """The quotas that count the object, with its usage subtracted."""
         quotas = self._quotas_of(obj, cluster)
         return self._stored(quotas[place].minus(usage) for place, usage in self._charges(obj, quotas).usages)
 
     def recount(self, cluster: Cluster, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
-        """The quotas whose status is up to date, once `gone` are removed and `new` added, even beyond the limits."""
+        """The quotas with an up-to-date status, after `gone` and `new` are counted, even beyond the limits."""
         quotas = {key: _read(quota, cluster) for key, quota in cluster.all(ResourceQuota).items() if is_counted(quota)}
         for objects, change in ((gone, _Quota.minus), (new, _Quota.plus)):
             for obj in objects:
@@ -249,7 +249,7 @@ class _Quota(NamedTuple):
     stored: ResourceQuota
     hard: Usage
     used: Usage
-    #: `hard` as it is written.
+    #: `hard`, as written in the quota.
     limits: dict[str, QuantityText]
 
     def counts(self, obj: Counted) -> list[str]:
@@ -267,12 +267,12 @@ class _Quota(NamedTuple):
         return QuotaExceeded(self.stored.metadata.name, *texts)
 
     def plus(self, usage: Usage) -> _Quota:
-        """With that much more used; to be `written`."""
+        """The quota with this usage added; its status changes with `written`."""
         more = {name: self.used[name] + amount if name in self.used else amount for name, amount in usage.items()}
         return self._replace(used=self.used | more)
 
     def minus(self, usage: Usage) -> _Quota:
-        """With that much less used; to be `written`."""
+        """The quota with this usage subtracted; its status changes with `written`."""
         less = {
             name: Quantity(max(self.used[name] - usage[name], 0), self.used[name].notation)
             for name in usage.keys() & self.used.keys()
@@ -280,13 +280,13 @@ class _Quota(NamedTuple):
         return self._replace(used=self.used | less)
 
     def written(self) -> _Quota:
-        """With the usage in its status."""
+        """The quota with its usage in its status."""
         status = ResourceQuotaStatus(hard=self.limits, used={name: str(amount) for name, amount in self.used.items()})
         return self._replace(stored=replace(self.stored, status=status))
 
 
 def _read(quota: ResourceQuota, cluster: Cluster) -> _Quota:
-    """With the usage of its status or, if that is not up to date, of the objects of its namespace."""
+    """The quota with the usage from its status; if that is not up to date, from the objects of its namespace."""
     status = quota.status
     if status is not None and is_counted(quota):
         return _Quota(quota, amounts(status.hard), amounts(status.used), status.hard)
@@ -313,7 +313,7 @@ class _Charges(NamedTuple):
     """The usage of an object for each quota that counts it, or why it is rejected in any case."""
 
     refusal: str
-    #: With the place of the quota among those of the namespace.
+    #: Index of the quota in the list of the namespace's quotas, and the usage.
     usages: Sequence[tuple[int, Usage]]
 
 

@@ -1,8 +1,8 @@
-"""The vertical pod autoscaler's webhook: new pods get the requests that it recommends, within its policy.
+"""The webhook of VerticalPodAutoscalers: new pods get the recommended requests, within the policy.
 
 (`vertical-pod-autoscaler/pkg` of kubernetes/autoscaler, 1.7: `utils/vpa/capping.go`,
-`utils/vpa/limit_and_request_scaling.go`, `admission-controller/resource/pod/recommendation`.) The autoscaler's own
-command line, such as a maximum for the whole cluster, is in the recommendation already.
+`utils/vpa/limit_and_request_scaling.go`, `admission-controller/resource/pod/recommendation`.) Flags of the autoscaler,
+such as a maximum for the whole cluster, are already applied to the recommendation.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfigurati
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity, value
 from kwhatif.kube.model.workload import POD_SOURCES
 
-#: The resources that it knows.
+#: The resources that a VerticalPodAutoscaler can set.
 SCALED = (CPU, MEMORY)
-#: The mode in which it only recommends, and the name of the policy for all other containers.
+#: The mode in which a VerticalPodAutoscaler only recommends, and the name of the policy for all other containers.
 OFF, _ANY = "Off", "*"
-#: What its admission controller registers itself as (`pkg/admission-controller/config.go`), and what it asks to see.
+#: The name of its admission controller's MutatingWebhookConfiguration (`pkg/admission-controller/config.go`), and of
+#: the webhook in it.
 WEBHOOK_CONFIGURATION, _WEBHOOK = "vpa-webhook-config", "vpa.k8s.io"
 _ITSELF = "verticalpodautoscalers"
 #: Controlled values: limits stay as they are.
@@ -37,7 +38,7 @@ _Amounts = dict[str, int]
 
 
 def update_mode(vpa: VerticalPodAutoscaler) -> str:
-    """Its mode; "Recreate" unless it says another one."""
+    """The update mode; "Recreate" if none is set."""
     return vpa.spec.update_policy.update_mode or "Recreate"
 
 
@@ -49,13 +50,13 @@ def _by_target(cluster: Cluster) -> Mapping[str, Sequence[VerticalPodAutoscaler]
 
 
 def strength(vpa: VerticalPodAutoscaler) -> tuple[bool, str, str]:
-    """The earliest made is the strongest, then the first by name (`Stronger`)."""
+    """Sort key: the oldest one wins, then the first by name (`Stronger`)."""
     made = vpa.metadata.creation_timestamp
     return made is not None, made or "", vpa.metadata.name
 
 
 def vpas_of(owner: str, cluster: Cluster) -> Sequence[VerticalPodAutoscaler]:
-    """Those of a workload, such as `Deployment shop/web`, the strongest first; that is named as its own kind, too."""
+    """The VerticalPodAutoscalers of a workload (`Deployment shop/web`) or of its custom resource, strongest first."""
     known = cluster.derived(_by_target, VerticalPodAutoscaler)
     return (known.get(owner) or known.get(custom_name(owner, cluster), ())) if known else ()
 
@@ -69,10 +70,10 @@ def custom_name(owner: str, cluster: Cluster) -> str:
 
 
 def is_registered(cluster: Cluster) -> bool:
-    """Whether the API server calls its webhook, as far as is known.
+    """Whether the API server calls the webhook, as far as is known.
 
-    An input without any MutatingWebhookConfiguration does not show it. Where it has some, one must be the autoscaler's:
-    that which its admission controller makes, or, as charts name it otherwise, one with its webhook.
+    An input without any MutatingWebhookConfiguration does not show this, so the answer is yes. Otherwise one of them
+    must have the name that the admission controller gives it, or, because charts use other names, contain its webhook.
     """
     if lacks(MutatingWebhookConfiguration, cluster):
         return True
@@ -95,20 +96,20 @@ def is_ignored(owner: str, cluster: Cluster) -> bool:
 
 
 def controlling(owner: str, cluster: Cluster) -> VerticalPodAutoscaler | None:
-    """The one that sets the requests of the workload's new pods (`GetMatchingVPA`)."""
+    """The VerticalPodAutoscaler that sets the requests of the workload's new pods (`GetMatchingVPA`)."""
     return next((vpa for vpa in vpas_of(owner, cluster) if update_mode(vpa) != OFF), None)
 
 
-# --- what it recommends ------------------------------------------------------------------------------------------
+# --- the recommendation ------------------------------------------------------------------------------------------
 
 
 def recommended(
     pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster, bound: str = "target"
 ) -> dict[str, ResourceRequirements]:
-    """What it gives each container of the pod: the target within policies and LimitRanges, and limits in proportion.
+    """The recommended resources by container: the target within policies and LimitRanges, and limits in proportion.
 
-    The recommender leaves out containers whose policy is "Off", and resources that are not controlled. `bound`: another
-    field of the recommendation instead of the target.
+    Containers whose policy is "Off", and resources that are not controlled, are left out. `bound`: the field of the
+    recommendation to use instead of `target`.
     """
     known = vpa.status.recommendation
     if known is None:
@@ -123,7 +124,7 @@ def recommended(
         return {}
     of_container, of_pod = (_limits_of(kind, pod.metadata.namespace, cluster) for kind in ("Container", "Pod"))
     if of_pod is not None:
-        # QUIRK: where the sum over a pod is bounded, its other containers are made smaller, too, whatever their policy.
+        # QUIRK: if the sum over a pod is bounded, its other containers are changed, too, whatever their policy.
         wanted |= {each.name: granted_to(each, pod)[0] for each in pod.spec.containers if each.name not in wanted}
         for name in SCALED:
             _fit_pod(wanted, pod, of_pod, name)
@@ -145,7 +146,7 @@ def _scaled(spec: PodSpec) -> Iterator[Container]:
 
 
 def _policy(name: str, vpa: VerticalPodAutoscaler) -> ContainerResourcePolicy:
-    """That of the container, else that of all others (`GetContainerResourcePolicy`)."""
+    """The policy of the container; if it has none, the policy `*` (`GetContainerResourcePolicy`)."""
     policies = {each.container_name: each for each in reversed(vpa.spec.resource_policy.container_policies)}
     return policies.get(name) or policies.get(_ANY) or ContainerResourcePolicy()
 
@@ -156,7 +157,7 @@ def _controlled(target: ResourceList, policy: ContainerResourcePolicy) -> _Amoun
 
 
 def granted_to(container: Container, pod: Pod) -> tuple[_Amounts, _Amounts]:
-    """Its requests and limits: those that the kubelet has granted, where its status says so."""
+    """The container's requests and limits: those granted by the kubelet, if the pod's status shows them."""
     rows = (*pod.status.container_statuses, *pod.status.init_container_statuses)
     row = next((row for row in rows if row.name == container.name and row.resources is not None), None)
     now = container.resources if row is None or row.resources is None else row.resources
@@ -173,7 +174,7 @@ def to_texts(amounts: Mapping[str, int]) -> ResourceList:
 
 
 def _units(name: str, nanos: int) -> int:
-    """In what it calculates: milli-units of cpu, bytes; rounded up."""
+    """The amount in the unit that upstream calculates with: milli-units of cpu, bytes of memory; rounded up."""
     return milli_value(nanos) if name == CPU else value(nanos)
 
 
@@ -194,7 +195,7 @@ def _limits(amounts: _Amounts, requests: _Amounts, limits: _Amounts, of_containe
 
 
 def _limit(name: str, amount: int, requests: _Amounts, limits: _Amounts, item: LimitRangeItem | None) -> int | None:
-    """The limit that keeps its proportion to the request; None: there is none (`getProportionalResourceLimit`)."""
+    """The limit, in the same proportion to the request as before; None: no limit (`getProportionalResourceLimit`)."""
     limit = limits.get(name, 0) or _of(item, "default", name)
     request = requests.get(name, 0)
     if not limit or not amount:
@@ -208,7 +209,7 @@ def _limit(name: str, amount: int, requests: _Amounts, limits: _Amounts, item: L
 
 
 def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | None:
-    """What the LimitRanges of the namespace come to for pods or containers (`getLimitRangeItem`)."""
+    """The LimitRanges of the namespace for pods or for containers, combined into one (`getLimitRangeItem`)."""
     items = [item for found in limit_ranges(namespace, cluster) for item in found.spec.limits if item.type == kind]
     items = [item for item in items if item.max or item.min or item.default]
     if not items:
@@ -219,13 +220,13 @@ def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | 
 
 
 def _sorted_out(bounds: Sequence[ResourceList], place: int) -> ResourceList:
-    """The bound at this index of each resource, sorted from the lowest to the highest."""
+    """For each resource: its bounds, sorted from the lowest to the highest, and of these the one at this index."""
     every = {name: sorted((each[name] for each in bounds if name in each), key=parse_quantity) for name in SCALED}
     return {name: found[place] for name, found in every.items() if found}
 
 
 def _of(item: LimitRangeItem | None, field: str, name: str) -> int:
-    """A bound of a LimitRange; 0: there is none."""
+    """A bound of a LimitRange; 0 if it has none."""
     return 0 if item is None else parse_quantity(getattr(item, field).get(name, 0))
 
 
@@ -236,7 +237,7 @@ def _cap(
     limits: _Amounts,
     item: LimitRangeItem | None,
 ) -> None:
-    """Within a LimitRange, then the policy, then the limit (`getCappedRecommendationForContainer`)."""
+    """Apply the LimitRange, then the policy, then the limits (`getCappedRecommendationForContainer`)."""
     for name in amounts:
         least, most = (_boundary(field, name, requests, limits, item) for field in ("min", "max"))
         least = max(least, _of(item, "min", name))
@@ -253,7 +254,7 @@ def _bound(bounds: ResourceList, name: str) -> int:
 
 
 def _boundary(field: str, name: str, requests: _Amounts, limits: _Amounts, item: LimitRangeItem | None) -> int:
-    """The request whose limit in proportion is the bound of the LimitRange; 0: none (`GetBoundaryRequest`)."""
+    """The request whose proportional limit equals the bound of the LimitRange; 0: no bound (`GetBoundaryRequest`)."""
     limit = limits.get(name, 0) or _of(item, "default", name)
     bound = _of(item, field, name)
     if not limit or not bound or not requests.get(name, 0):
@@ -282,7 +283,7 @@ def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRangeItem, name: 
 
 
 def with_recommended(pod: Pod, rows: Mapping[str, ResourceRequirements]) -> Pod:
-    """The pod with these requests and limits; what they leave out stays."""
+    """The pod with these requests and limits, by container; all others stay."""
     spec = pod.spec
 
     def given(container: Container) -> Container:
@@ -294,7 +295,7 @@ def with_recommended(pod: Pod, rows: Mapping[str, ResourceRequirements]) -> Pod:
 
 
 def with_resources(container: Container, given: ResourceRequirements) -> Container:
-    """The container with these requests and limits in the place of its own; others stay."""
+    """The container with these requests and limits instead of its own; all others stay."""
     own = container.resources
     requests, limits = {**own.requests, **given.requests}, {**own.limits, **given.limits}
     if (requests, limits) == (own.requests, own.limits):
@@ -303,11 +304,11 @@ def with_resources(container: Container, given: ResourceRequirements) -> Contain
 
 
 def recommend(pod: Pod, owner: str, cluster: Cluster) -> Pod:
-    """A new pod of this workload with the requests of its autoscaler; the pod itself where none sets any."""
+    """A new pod of this workload with the recommended requests; the pod itself if no autoscaler sets any."""
     return with_recommended(pod, recommended_for_new(pod, owner, cluster))
 
 
 def recommended_for_new(pod: Pod, owner: str, cluster: Cluster) -> dict[str, ResourceRequirements]:
-    """What the containers of a new pod get; the API server has already filled in the defaults of the namespace."""
+    """The recommended resources of a new pod, to which the API server has already added the namespace's defaults."""
     vpa = controlling(owner, cluster) if owner else None
     return {} if vpa is None or not is_registered(cluster) else recommended(fill_in_limits(pod, cluster), vpa, cluster)

@@ -191,7 +191,7 @@ def _holds(expression: str, obj: NewObject, budget: CostBudget | None) -> bool |
 
 @lru_cache(maxsize=256)
 def _compiled(expression: str) -> Program | None:
-    """The program, if it reads only what is known."""
+    """The program, if it reads only known variables and fields."""
     try:
         program = compile_expression(expression, _VARIABLES, result="bool")
     except CelError:
@@ -203,7 +203,7 @@ def _compiled(expression: str) -> Program | None:
 def _is_known(path: tuple[str, ...], paths: frozenset[tuple[str, ...]]) -> bool:
     if any(path[: len(known)] == known for known in _KNOWN):
         return True
-    # A prefix of a known path, unless it is also read by itself.
+    # A prefix of a known path is not read itself, unless the expression also uses it alone.
     return any(known[: len(path)] == path for known in _KNOWN) and any(
         longer != path and longer[: len(path)] == path for longer in paths
     )

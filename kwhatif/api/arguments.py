@@ -1,4 +1,4 @@
-"""What callers of the library give: checks, which say what is wrong and what it can be; and manifests."""
+"""Arguments of the library's functions: checks with errors that name valid values; and manifests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_session(given: object, function: str) -> None:
 
 
 def require_no_autoscaler(session: Session, function: str) -> None:
-    """Check that the cluster has no autoscaler: the question cannot go on with new nodes.
+    """Check that the cluster has no autoscaler: the question cannot be answered with new nodes.
 
     Raises:
         ValueError: the cluster has an autoscaler (`with_autoscaler`).
@@ -46,7 +46,7 @@ def require_known(options: Mapping[str, object], known: type, function: str) -> 
     """Check that all options exist: `known` is the TypedDict of them.
 
     Raises:
-        TypeError: one is not, as Python says of a function that names all of them.
+        TypeError: one does not exist, with Python's message for an unknown keyword argument.
     """
     names: frozenset[str] = getattr(known, "__optional_keys__", frozenset())
     for name in options:
@@ -84,7 +84,7 @@ def _require(given: object, argument: str, meant: str, types: tuple[type, ...]) 
 
 
 def moment_of(at: datetime | None) -> str | None:
-    """The moment in UTC and whole seconds, as recordings have it.
+    """The moment in UTC and whole seconds, as in recordings.
 
     Raises:
         ValueError: it has no time zone.
@@ -102,20 +102,20 @@ def moment_of(at: datetime | None) -> str | None:
 class ManifestOptions(ReadingOptions, total=False):
     """How manifests are read."""
 
-    #: The namespace of manifests that name none; else that of the live cluster's context, or `default`.
+    #: The namespace of manifests that name none; without it, that of the live cluster's context, or `default`.
     namespace: str | None
 
 
 class SchedulingOptions(ManifestOptions, JudgingOptions, total=False):
     """How pods are judged, and how manifests are read."""
 
-    #: How many candidates for eviction are described, best first, besides the chosen one. The report has only the names
-    #: of the others: in a large cluster they are most of it. None, the default: all.
+    #: How many candidates for eviction are described, best first, besides the chosen one. Of the others the report only
+    #: has the names: in a large cluster they are most of it. None, the default: all.
     described: int | None
 
 
 def require_asked(session: object, manifests: Sequence[object], function: str) -> None:
-    """Check that there is something to ask.
+    """Check that there are a session and a manifest.
 
     Raises:
         TypeError: there is no session, or no manifest.
@@ -128,10 +128,10 @@ def require_asked(session: object, manifests: Sequence[object], function: str) -
 def read_manifests(
     session: Session, inputs: Sequence[str], options: ManifestOptions, *, stored: bool = False
 ) -> tuple[AskedObjects, Mapping[str, Sequence[str]]]:
-    """What is asked about, and where custom resources have their templates, by kind.
+    """The objects of the question, and by kind, where custom resources have their templates.
 
     Raises:
-        InputError: nothing could be read; what is wrong with single objects is part of the answer.
+        InputError: nothing could be read; problems of single objects are part of the answer.
         ValueError: a template path is malformed, or `validation` has no such value.
     """
     paths = parse_template_paths(options.get("template_paths", ()))
@@ -151,7 +151,7 @@ def read_manifests(
 
 
 def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applied, ...], tuple[Caveat, ...]]:
-    """The objects to apply, with foreign groups as gangs if that is asked, and caveats about them."""
+    """The objects to apply, with groups of other schedulers as gangs if that is wanted, and caveats about them."""
     objects = [each.object for each in given]
     if not session.treats_as_gangs:
         return tuple(given), tuple(foreign_groups(objects, treated=False))
@@ -163,7 +163,7 @@ def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applie
 
 
 def require_no_problems(report: Report) -> None:
-    """Check that everything that was asked about could be judged.
+    """Check that all objects of the question could be judged.
 
     Raises:
         InputError: with all of `problems`: a manifest cannot be read, a custom resource has no pod template, …

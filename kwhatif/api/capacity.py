@@ -27,7 +27,7 @@ from kwhatif.sources.text.files import GivenText, exists
 
 #: The default limits: for pods or sets, and for each kind of the cluster's pods.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
-#: With an autoscaler, which looks at all of them at once.
+#: The default limit with an autoscaler, which processes all pods at once.
 LIMIT_WITH_NODES = 1_000
 #: The largest target that nodes are added for: the cluster is filled again for each number of nodes.
 MOST_WITH_NODES = 10_000
@@ -110,10 +110,10 @@ def capacity(
 
 
 def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> _Asked:
-    """Each input by itself, as each has a number of its own.
+    """Read each input by itself, as each has its own number.
 
     Raises:
-        InputError: with everything that is wrong with any of them.
+        InputError: with all problems of all inputs.
     """
     parts: list[Part] = []
     applied: list[Applied] = []
@@ -147,7 +147,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
 
 
 def _group_named(path: str, session: Session, options: ManifestOptions) -> str | None:
-    """The key of the group of the cluster that is asked for by name."""
+    """The key of the cluster's group that an input names."""
     reference = parse_reference(path, options.get("namespace") or session.namespace)
     if reference is None or reference.resource.type is not PodGroup or not has_groups(session.cluster):
         return None
@@ -155,7 +155,7 @@ def _group_named(path: str, session: Session, options: ManifestOptions) -> str |
 
 
 def _times(given: str) -> tuple[int, str]:
-    """How many of it are in a set: `2*web.yaml`, unless there is a file of that name."""
+    """How many pods of an input are in a set: `2*web.yaml`, unless a file has this name."""
     found = None if isinstance(given, GivenText) or exists(given) else _TIMES.fullmatch(given)
     return (int(found[1]), found[2]) if found else (1, given)
 

@@ -26,7 +26,7 @@ from kwhatif.report.decision import Decision
 from kwhatif.report.story import Story, StoryWorkloadRow
 
 T = TypeVar("T")
-#: The most important first.
+#: The kinds of differences, the most important first.
 _ORDER: Sequence[Difference] = ("flipped", "victims", "moved", "new", "gone")
 
 
@@ -102,7 +102,7 @@ def compare_clusters(
 
 
 def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[str, str]]:
-    """What the report says of each subject; in a story, also where pods are at the end."""
+    """Each subject's result in the report; in a story, also the nodes of pods at the end."""
 
     def ask(session: Session) -> Mapping[str, str]:
         report = question(session)
@@ -115,7 +115,7 @@ def _said(question: Callable[[Session], Report]) -> Callable[[Session], Mapping[
 
 
 def _decided(report: Report) -> Mapping[str, Decision]:
-    """The outcome of each pod, except of those that are only counted and have made-up names."""
+    """The outcome of each pod, except pods that are only counted and have generated names."""
     return {decision.pod: decision for decision in report.decisions} if report.capacity is None else {}
 
 
@@ -148,7 +148,7 @@ def _end_differences(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator
 
 
 def _how_it_ends(report: Report, other: Report) -> Mapping[str, str]:
-    """The worst outcome, of the parts that both answers have."""
+    """The worst outcome of the parts that both answers have."""
     if report.story is None or other.story is None:
         return {}
     is_asked = report.story.caused is not None and other.story.caused is not None
@@ -184,7 +184,7 @@ def _on(nodes: Sequence[str], counts: Mapping[str, int]) -> str | None:
 
 
 def _of_edits(report: Report) -> Iterator[str]:
-    """Sentences that are only there because an edit has changed a budget: that is what was asked for."""
+    """Sentences that only exist because an edit has changed a budget, which was the question."""
     touched = {touched.object for change in report.changes for touched in change.touched}
     for caveat in report.caveat_details:
         if isinstance(caveat, BudgetComputed | BudgetNotComputed) and f"PodDisruptionBudget {caveat.budget}" in touched:

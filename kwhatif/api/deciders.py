@@ -1,4 +1,4 @@
-"""What others than the scheduler decide: `kwhatif.autoscale`, `consolidate`, `deschedule` and `resize`."""
+"""Decisions of other components than the scheduler: `kwhatif.autoscale`, `consolidate`, `deschedule` and `resize`."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def consolidate(
 
 
 def ages_count_to(session: Session, at: str | None, now: datetime | None) -> tuple[str, Sequence[Caveat]]:
-    """The moment that ages count to, and caveats about it; `now`: for a live cluster, else the clock."""
+    """The moment for which ages are computed, and caveats about it; `now`: for a live cluster, instead of the clock."""
     return moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 

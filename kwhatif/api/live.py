@@ -21,8 +21,8 @@ from kwhatif.report import Report
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster, Progress
 from kwhatif.sources.live.cache import Cache
 from kwhatif.sources.live.follow import Follower
-from kwhatif.sources.live.intake import Intake
-from kwhatif.sources.live.options import LiveArguments, LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveArguments, LiveOptions
+from kwhatif.sources.live.read import Intake
 from kwhatif.sources.live.reflector import Patience
 from kwhatif.sources.saving.record import Recorder
 from kwhatif.sources.saving.save import Moment, save
@@ -57,7 +57,7 @@ class LiveCluster:
         self._follower: Follower | None = None
         self._latest: Session | None = None
         self._concern: Concern | None = None
-        #: Whether all lists have been read, by the release that the cluster has now.
+        #: Whether all lists have been read since the cluster has its present release.
         self._is_read = False
 
     def __enter__(self) -> Self:
@@ -92,7 +92,7 @@ class LiveCluster:
         """All lists are read: build the state, and use the scheduler of the cluster's release.
 
         Raises:
-            ClusterUnreadable: information is missing, and `strict` does not want that.
+            ClusterUnreadable: information is missing, and `strict` is set.
         """
         self._cache.note_unfinished()
         self._scheduler: FollowedScheduler = follow_release(self._collected, self._source)
@@ -102,7 +102,7 @@ class LiveCluster:
         self._is_read = True
 
     def _session_of(self, state: State) -> Session:
-        """The cluster at a moment; with groups of other schedulers as gangs, if that is asked."""
+        """The cluster at a moment; with groups of other schedulers as gangs, if that is wanted."""
         if self._source.treats_as_gangs:
             state = with_gangs_of(state)
         session = self._scheduler.session(self._loaded, state, self._cache.caveats(state), 0)
@@ -113,8 +113,8 @@ class LiveCluster:
         return asked.info() != self._scheduler.info
 
     def _begin_again(self) -> None:
-        """The cluster has another release now, with other defaults and rules: read it again."""
-        self._latest = self.session  # the last that is known, until then
+        """Read the cluster again, as it has another release now, with other defaults and rules."""
+        self._latest = self.session  # used until everything is read
         self._is_read, self._concern = False, None
         wanted = self._source.kinds.lists()
         self._follower = Follower(self._options, self._patience, before=self.follower, wanted=wanted)
@@ -122,7 +122,7 @@ class LiveCluster:
 
     @property
     def follower(self) -> Follower:
-        """What follows the cluster: how well it is known."""
+        """The follower of the cluster, which knows how complete the state is."""
         assert self._follower is not None, "it was entered"
         return self._follower
 
@@ -231,7 +231,7 @@ class LiveCluster:
 
 
 def _shows_release(change: ChangedObject) -> bool:
-    """Whether it shows that the release is not the assumed one.
+    """Whether this object shows that the release is not the assumed one.
 
     Groups of pods prove that gates are on, and kubelets are not newer than the API server.
     """

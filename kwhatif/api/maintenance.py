@@ -1,4 +1,4 @@
-"""`kwhatif.drain`, `outage` and `upgrade`: the effects of maintenance; and who plays many scenarios."""
+"""`kwhatif.drain`, `outage` and `upgrade`: the effects of maintenance; and the processes that play many scenarios."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwhatif.questions.maintenance.drain import drain as play_drain
 from kwhatif.questions.maintenance.outage import outage as play_outage
 from kwhatif.questions.scenarios import Outages, Runner, ScenarioOutcome, drain_each, outage_each
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Outcome, Player, S, named_nodes
+from kwhatif.questions.story.settled_cluster import Outcome, S, ScenarioPlayer, named_nodes
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report import Report
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, known_version
@@ -145,7 +145,7 @@ def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
 
 
 def _runner(options: MaintenanceOptions, progress: Callable[[int, int], None] | None, *, each: bool) -> Runner:
-    """Who plays the scenarios of `each`."""
+    """The runner of the scenarios of `each`."""
     run = runner(options, ScenarioOutcome, progress)
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
     if wrong:
@@ -168,8 +168,8 @@ def runner(
     kind: type[Outcome],
     progress: Callable[[int, int], None] | None,
     goes_on: Callable[[], bool] = lambda: True,
-) -> Callable[[Player[S, Outcome], Sequence[S]], Iterator[Outcome]]:
-    """Play the scenarios as the options say, except those that the file of `resume` has.
+) -> Callable[[ScenarioPlayer[S, Outcome], Sequence[S]], Iterator[Outcome]]:
+    """A runner that plays the scenarios as the options say, except those that the file of `resume` already has.
 
     Args:
         options: which processes play.
@@ -187,7 +187,7 @@ def runner(
         raise InputError([Problem("--jobs", "is less than 1")])
     advance = progress or (lambda done, total: None)  # noqa: ARG005
 
-    def run(player: Player[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
+    def run(player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
         player.is_awaited = goes_on
         with SweepFile(resume, player, kind) if resume else nullcontext() as file, suppress(OutOfTime):
             known = file.outcomes if file is not None else {}
@@ -205,7 +205,7 @@ def runner(
     return run
 
 
-def _played(player: Player[S, Outcome], scenarios: Sequence[S], jobs: int, dask: str) -> Iterator[Outcome]:
+def _played(player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S], jobs: int, dask: str) -> Iterator[Outcome]:
     if dask:
         from kwhatif.sweep.on_dask import play_on_dask
 

@@ -1,4 +1,4 @@
-"""What `kwhatif serve --metrics` measures of a cluster, by the questions that commands ask."""
+"""The measurements of `kwhatif serve --metrics`, made with the questions of other commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kwhatif.sources.manifests.given import Source
 from kwhatif.state.node_info import NodeInfo
 
 T = TypeVar("T")
-#: Up to this number, pods of a template are counted.
+#: The maximum number of pods of a template that are counted.
 LIMIT = 1_000
 _CORE = 1_000
 
@@ -41,7 +41,7 @@ class Clock:
 
 
 def measure(session: Session, templates: Mapping[str, Source], pool_label: str = "") -> Measured:
-    """What is cheap to measure: pending pods and why, what is free by pool, how many more pods of each template fit."""
+    """The cheap measurements: pending pods and why, free resources by pool, how many more pods of each template fit."""
     clock = Clock()
     queue = clock.ask("queue", lambda: pending(session))
     fits = tuple(
@@ -59,7 +59,7 @@ def measure(session: Session, templates: Mapping[str, Source], pool_label: str =
 
 
 def measure_losses(session: Session, measured: Measured) -> Measured:
-    """As above, and what is expensive: which nodes cannot be drained, and the worst loss of a node and of a zone."""
+    """Also the expensive ones: which nodes cannot be drained, and the worst loss of a node and of a zone."""
     clock, nodes = Clock(), [node.name for node in session.state.nodes]
     if not nodes:
         return replace(measured, blocked=(), losses=())
@@ -109,7 +109,7 @@ def _pools(nodes: Sequence[NodeInfo], label: str) -> Sequence[PoolRow]:
 
 
 def _pool(name: str, nodes: Sequence[NodeInfo]) -> PoolRow:
-    """What no pod requests, on nodes that take pods."""
+    """The resources that no pod requests, on nodes that take pods."""
     usable = [node for node in nodes if not node.unschedulable]
     allocatable = {
         "cpu": sum(node.allocatable.cpu for node in nodes) / _CORE,
@@ -124,7 +124,7 @@ def _pool(name: str, nodes: Sequence[NodeInfo]) -> PoolRow:
     return PoolRow(pool=name, nodes=len(nodes), allocatable=allocatable, free=free)
 
 
-# --- what is measured: numbers for alerts ----------------------------------------------------------------------------
+# --- measurements: numbers for alerts --------------------------------------------------------------------------------
 
 
 class WaitingRow(Row):

@@ -1,8 +1,8 @@
 """Options that a function of the library and its command share, each declared once.
 
-The fields of a TypedDict are annotated with what the command line's help says of them (`Option`): the command takes
-them all as one parameter (`cli/option_groups.py`), and hands them to the function as they are.
-`kwhatif --help` reads this module, so it imports nothing that takes time.
+The fields of a TypedDict are annotated with the help of the command line (`Option`): the command takes all fields as
+one parameter (`cli/option_groups.py`), and passes them to the function unchanged. `kwhatif --help` reads this module,
+so it imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Option(NamedTuple):
     metavar: str = ""
     #: The smallest number that is allowed.
     min: int | None = None
-    #: The group that it is listed in; "": the first.
+    #: The group in which the help lists it; "": the first group.
     group: str = ""
-    #: Its name, if that is not the field's; and a short one, such as "-l".
+    #: Its name, if it differs from the field's; and a short one, such as "-l".
     name: str = ""
     short: str = ""
     #: Whether the switch turns off a field that is on by default.

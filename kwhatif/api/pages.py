@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from kwhatif.state.node_info import NodeInfo
     from kwhatif.state.pod_info import PodInfo
 
-#: With more nodes, the map would make a notebook many megabytes larger: there is none then.
+#: With more nodes there is no map, as it would make a notebook many megabytes larger.
 _MOST_NODES = 1_000
-#: Not a field: it is neither printed, compared nor copied.
+#: The name of an attribute that is not a field, so that it is not printed, compared or copied.
 _ASKED = "asked"
 
 
 def answered(report: Report, session: Session) -> Report:
-    """The report in words, which remembers the cluster that was asked about, for the map in a notebook."""
+    """The report with its sentences; it keeps a reference to its cluster, for the map in a notebook."""
     complete = worded(report)
     complete.__dict__[_ASKED] = session
     return complete
 
 
 def _framed(document: Document) -> str | None:
-    """Its page in a frame of its own, so that neither changes how the other looks, or can reach into it.
+    """The report's page in its own frame, so that page and notebook do not affect each other's appearance or content.
 
-    The page is in the attribute itself: JupyterLab, VS Code and what nbconvert makes show such a frame, with its script
-    and its own Content-Security-Policy, and none of them has to fetch anything.
+    The page is in the attribute itself: JupyterLab, VS Code and the output of nbconvert show such a frame, with its
+    script and its own Content-Security-Policy, and nothing is fetched.
     """
     from kwhatif.render.html.page import comparison_to_html
     from kwhatif.report.comparison import Comparison
@@ -64,7 +64,7 @@ draw_in_notebooks(_framed)
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
-#: Labels that say of which pool a node is: the first that any node has counts.
+#: Labels with the pool of a node: the first label that any node has is used.
 POOL_LABELS = (
     "karpenter.sh/nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -72,7 +72,7 @@ POOL_LABELS = (
     "kubernetes.azure.com/agentpool",
     "node.kubernetes.io/instance-type",
 )
-#: These, and one that many give themselves.
+#: These, and a common custom label.
 _POOL_LABELS = ("pool", *POOL_LABELS)
 
 
@@ -100,7 +100,7 @@ def _added(report: Report) -> Mapping[str, tuple[AddedNode, Sequence[str]]]:
 
 
 def _racks(report: Report) -> str:
-    """The label by which groups of pods are placed, if any: then racks matter more than zones."""
+    """The topology label by which groups of pods are placed, if any: then racks matter more than zones."""
     rows = report.pod_groups or (report.story.pod_groups if report.story is not None else None)
     best = None if report.capacity is None else report.capacity.best
     keys = [] if rows is None else [row.topology_key for row in rows.groups]

@@ -86,7 +86,7 @@ def preempt(session: Session, *manifests: Source, **options: Unpack[PreemptOptio
 
 
 def _question(session: Session, options: SchedulingOptions) -> Question:
-    """The options of how pods are judged.
+    """The question, from the options about how pods are judged.
 
     Raises:
         ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
@@ -94,11 +94,13 @@ def _question(session: Session, options: SchedulingOptions) -> Question:
     alone, admission = options.get("alone", False), options.get("admission", True)
     if session.scaling is not None and (alone or not admission):
         raise ValueError("an autoscaler adds nodes for all pods together: do not judge each of them alone")
-    return Question(alone=alone, admission=admission, full=True, described=options.get("described"))
+    return Question(
+        alone=alone, admission=admission, explain="outcomes", counts_pending=True, described=options.get("described")
+    )
 
 
 def _answer(session: Session, command: str, manifests: Sequence[Source], options: SchedulingOptions) -> Report:
-    """The answer about these manifests."""
+    """The answer for these manifests."""
     require_asked(session, manifests, command)
     require_known(options, SchedulingOptions, command)
     question = _question(session, options)
@@ -150,7 +152,7 @@ def advise(
     session = session.with_owners()
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
     asked.require_sound()
-    question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
+    question = Question(applied=asked.applied, template_paths=paths, counts_pending=True, caveats=asked.caveats)
     with rare_garbage_collection():
         report = answered(ask_advice(session, question, Limits(most, workloads)), session)
     require_no_problems(report)

@@ -1,4 +1,4 @@
-"""What could hurt: `kwhatif.audit`, `threats` and `who_fits`."""
+"""Risks: `kwhatif.audit`, `threats` and `who_fits`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def audit(
 
 
 def _probes(only: str) -> tuple[ProbeName, ...]:
-    """The probes of these names, in the order in which they are asked; "": all."""
+    """The probes with these names, in the order in which they are played; "": all."""
     from kwhatif.questions.audit.probes import PROBES
 
     names = [name.strip() for name in only.split(",") if name.strip()]
@@ -188,7 +188,7 @@ def who_fits(session: Session, node: str, *, namespace: str | None = None, **sel
 
 
 def _kinds(only: str) -> tuple[ThreatKind, ...]:
-    """The kinds of these names, in the order of the answer; "": all."""
+    """The kinds with these names, in the order of the answer; "": all."""
     from kwhatif.questions.threats.threats import KINDS
 
     names = [name.strip() for name in only.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""Clusters to ask about: from dumps, from a live cluster, and edited; and the scheduler that is asked."""
+"""Sessions: clusters from dumps, from a live cluster, and after edits; and their scheduler."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 class RequestedScheduler(NamedTuple):
-    """What the user says of the scheduler, read as far as it can be without the cluster."""
+    """The user's options about the scheduler, read as far as possible without the cluster."""
 
     release: ReleaseOptions
     #: None: the default configuration.
     config: SchedulerConfig | None
-    #: Where to keep what extenders are to be sent.
+    #: The original objects for requests to extenders.
     originals: SessionOriginals | None
     #: Whether groups of pods of other schedulers are judged as gangs.
     treats_as_gangs: bool = False
-    #: Custom kinds of which pods are made.
+    #: Custom kinds that create pods.
     kinds: KnownKinds = KnownKinds()
 
     def scheduler(self, release: Release) -> ConfiguredScheduler | None:
@@ -60,7 +60,7 @@ class RequestedScheduler(NamedTuple):
 
 
 def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
-    """With foreign groups as gangs that is a release that knows gangs, with its gate on."""
+    """The requested release; if groups of other schedulers count as gangs, one that knows gangs, with the gate on."""
     version, gates = options.get("kubernetes_version"), options.get("feature_gates")
     if not options.get("treat_as_gang"):
         return ReleaseOptions(version, gates)
@@ -74,7 +74,7 @@ def _release_asked(options: SchedulerOptions) -> ReleaseOptions:
 
 
 def known_kinds(file: PathLike | None) -> KnownKinds:
-    """The custom kinds of which pods are made: those of a file, and the built-in ones.
+    """The custom kinds that create pods: those in a file, and the built-in ones.
 
     Raises:
         InputError: with everything that is wrong with it.
@@ -83,7 +83,7 @@ def known_kinds(file: PathLike | None) -> KnownKinds:
 
 
 def scheduler_source(options: SchedulerOptions) -> RequestedScheduler:
-    """The configuration is read, and the release looked at.
+    """Read the scheduler configuration, and check the release.
 
     Raises:
         InputError: with everything that is wrong with them.
@@ -134,7 +134,7 @@ def load(
     source = None
     try:
         source = scheduler_source(scheduler)
-    except InputError as wrong:  # what is wrong with the dump is said with it
+    except InputError as wrong:  # problems of the dump are reported with this one
         problems += wrong.problems
     originals = None if source is None else source.originals
     with no_garbage_collection():
@@ -275,7 +275,7 @@ class FollowedScheduler(NamedTuple):
 
 
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
-    """The scheduler of the cluster's release; from now on the cluster counts as of that release."""
+    """The scheduler of the cluster's release; it also sets the cluster's release."""
     asked = release_of(collected.cluster, collected, source)
     asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
@@ -285,13 +285,13 @@ def follow_release(collected: Collected, source: RequestedScheduler) -> Followed
 
 
 def release_of(cluster: Cluster, collected: Collected, source: RequestedScheduler) -> AskedRelease:
-    """The release of this cluster; `collected` says how it was read."""
+    """The release of this cluster; `collected` has its source."""
     nodes, groups = cluster.all(Node).values(), cluster.all(PodGroup).values()
     return ask_release(source.release, collected.server_version, nodes, groups, live=collected.live)
 
 
 def _age(taken_at: str, now: datetime | None) -> int:
-    """In seconds."""
+    """The age in seconds."""
     return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
 
 

@@ -1,4 +1,4 @@
-"""`kwhatif.simulate`: what follows."""
+"""`kwhatif.simulate`: what happens until the cluster has settled."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def simulate(
 
 
 def parameters_of(options: Mapping[str, object]) -> Parameters:
-    """How long things take, from the options that say so.
+    """The times of a simulation, from the options.
 
     Raises:
         InputError: one is not a duration.
@@ -97,7 +97,7 @@ def parameters_of(options: Mapping[str, object]) -> Parameters:
 
 
 def seconds_of(name: str, text: str) -> float | None:
-    """The seconds of a parameter such as "30s"; None for values that leave it to the pods ("grace", "probe").
+    """The seconds of a parameter such as "30s"; None for values that depend on the pods ("grace", "probe").
 
     Raises:
         InputError: it is neither.

@@ -21,7 +21,7 @@ from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
     from kwhatif.sources.dumps.collected import Progress
-    from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.live.kubeconfig import LiveArguments
 
 
 def save_snapshot(  # noqa: PLR0913 - by name, but for the first
@@ -88,7 +88,7 @@ def save_cluster(  # noqa: PLR0913 - as there
 
 
 def _moment(collected: Collected, given: datetime | None) -> Moment:
-    """When the cluster was as it was read."""
+    """The moment at which the cluster was read."""
     if not collected.live:
         shown = dump_taken_at(collected.cluster, collected.caveats, collected.last_seen)
         if shown is not None or given is None:

@@ -1,8 +1,8 @@
-"""An autoscaler in a simulation with time: a controller that adds nodes for pods that find no room.
+"""An autoscaler in a simulation with time: a controller that adds nodes for unschedulable pods.
 
-It runs its loop a while after a pod was found unschedulable, and again until it adds nothing more (`RunOnce` in
-`cluster-autoscaler/core/static_autoscaler.go`; Karpenter's `provisioning/batcher.go`). Nodes register and get ready
-later: how much later depends on the cloud, and is assumed.
+It runs its loop some time after a pod was marked unschedulable, and again until it adds no more nodes (`RunOnce` in
+`cluster-autoscaler/core/static_autoscaler.go`; Karpenter's `provisioning/batcher.go`). Nodes register and become ready
+later. How much later depends on the cloud, so it is assumed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kwhatif.kube.model.pod import Pod, is_daemon_pod
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-#: The seconds until a node registers, before it is ready.
+#: A node registers this many seconds before it is ready.
 _REGISTERS = 10.0
-#: An autoscaler that has added nodes this many times for pods that the scheduler does not place is not asked again.
+#: An autoscaler that has added nodes this many times does not run again, even if pods are still pending.
 _MOST_ROUNDS = 100
 
 
 class Launching(msgspec.Struct, frozen=True):
-    """A machine that was asked for, and the second at which its node is ready."""
+    """A machine that was requested, and the second at which its node is ready."""
 
     node: NewNode
     asked: float
@@ -43,13 +43,13 @@ class Launching(msgspec.Struct, frozen=True):
 
 
 class AutoscalerMemory(msgspec.Struct, frozen=True):
-    """What an autoscaler remembers: everything in it is immutable, so that forks share it."""
+    """The memory of an autoscaler. Everything in it is immutable, so that forks share it."""
 
     loop: AutoscalerLoop
     #: When its loop runs next.
     next_loop: float | None = None
     launching: tuple[Launching, ...] = ()
-    #: UIDs of the pods for which it has done what it can, until a node comes.
+    #: UIDs of the pods that it has processed since the last new node.
     handled: frozenset[str] = frozenset()
 
 
@@ -62,22 +62,22 @@ class NodeAutoscaling:
         """Set up.
 
         Args:
-            autoscaler: as it is at the start.
-            profiles: the scheduler's.
+            autoscaler: the autoscaler at the start.
+            profiles: the scheduler's profiles.
             at: the moment at which the simulation starts, RFC 3339.
-            startup: how many seconds a node takes to be ready.
+            startup: the seconds from the request for a node until it is ready.
         """
         self._start, self._profiles = AutoscalerMemory(AutoscalerLoop(autoscaler)), profiles
         self._at, self._startup = parse_time(at), startup
         self.name = autoscaler.kind
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
-        """See `Controller`: a pod that was found unschedulable."""
+        """See `Controller`: a pod that was marked unschedulable."""
         del before, view
         return ("",) if isinstance(after, Pod) and not after.spec.node_name and is_unschedulable(after) else ()
 
     def of(self, view: View) -> AutoscalerMemory:
-        """What it remembers."""
+        """The autoscaler's memory."""
         found: AutoscalerMemory = view.memory(self.name, "").get("memory", self._start)
         return found
 
@@ -116,7 +116,7 @@ class NodeAutoscaling:
 
 
 def _arriving(launching: Iterable[Launching], view: View) -> Iterator[Write]:
-    """Nodes register, and get ready."""
+    """The nodes that register or become ready now."""
     for each in launching:
         there = view.state.cluster.get(Node, each.node.name)
         if there is not None and each.ready <= view.now:
@@ -127,7 +127,7 @@ def _arriving(launching: Iterable[Launching], view: View) -> Iterator[Write]:
 
 
 def _arrived(known: AutoscalerMemory, view: View) -> AutoscalerMemory:
-    """What is known once the nodes of this moment are there; then it looks at all pods again."""
+    """The memory after the nodes of this moment have registered or become ready: then all pods are processed again."""
     new = [
         each.node for each in known.launching if each.registers <= view.now and view.state.node(each.node.name) is None
     ]

@@ -1,7 +1,7 @@
-"""`NodeAutoscaler`: the interface of both autoscalers, the nodes that they ask for, and what they decide.
+"""`NodeAutoscaler`: the interface of both autoscalers, the nodes that they request, and their decisions.
 
-What they decide is as the report shows it: one round that adds nodes, one plan that removes some. Each autoscaler fills
-the fields that it has words for; those of the other stay empty.
+A decision has the form of the report: one round that adds nodes, one plan that removes nodes. Each autoscaler fills the
+fields that it knows; those of the other autoscaler stay empty.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _NOT_READY = Taint(key=NOT_READY, effect=NO_SCHEDULE)
 
 
 class NewNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that was asked for."""
+    """A machine that was requested."""
 
-    #: As it is once it has started.
+    #: The node after it has started.
     node: Node
     #: The node group, or NodePool.
     group: str
-    #: Taints that it has besides, until it has started.
+    #: Further taints, until it has started.
     startup_taints: tuple[Taint, ...] = ()
-    #: What stands for the machine from the moment at which it is asked for.
+    #: The object that represents the machine from its request on.
     claim: NodeClaim | None = None
-    #: What comes with the node: its drivers, mirrors of static pods.
+    #: Objects that are added with the node: its CSINode, mirror pods.
     besides: tuple[KubernetesObject, ...] = ()
-    #: What it costs an hour; None: that is not known.
+    #: The price per hour; None: not known.
     price: float | None = None
 
     @property
@@ -66,7 +66,7 @@ class NewNode(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def registered(self) -> Node:
-        """The node when its kubelet has registered it, and is not ready yet."""
+        """The node after its kubelet has registered it, and before it is ready."""
         node, taints = self.node, (*self.node.spec.taints, *self.startup_taints, _NOT_READY)
         return replace(
             node,
@@ -75,7 +75,7 @@ class NewNode(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def started(self, node: Node) -> Node:
-        """The node, which is registered, once it has started."""
+        """The registered node after it has started."""
         passing = {(taint.key, taint.effect) for taint in (*self.startup_taints, _NOT_READY)}
         passing -= {(taint.key, taint.effect) for taint in self.node.spec.taints}
         taints = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) not in passing)
@@ -91,44 +91,44 @@ def _with_ready(conditions: Sequence[NodeCondition], status: str) -> tuple[NodeC
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What an autoscaler decides in one look at the cluster."""
+    """The decision of one loop of an autoscaler."""
 
     round: ScalingRound
     nodes: tuple[NewNode, ...]
-    #: The autoscaler, which knows now what it has asked for.
+    #: The autoscaler, with the nodes that it has now requested.
     then: NodeAutoscaler
     caveats: tuple[Caveat, ...] = ()
 
 
 class NodeAutoscaler(Protocol):
-    """An autoscaler with its settings, and what it has asked for; it does not change."""
+    """An autoscaler with its settings, and the nodes that it has requested; immutable."""
 
     @property
     def name(self) -> Autoscaler:
-        """Which one it is."""
+        """Which autoscaler it is."""
 
     @property
     def kind(self) -> str:
-        """How it is called in the events of a story."""
+        """Its name in the events of a story."""
 
     @property
     def delay(self) -> float:
-        """After how many seconds it looks at pods that wait."""
+        """The seconds after which it processes pending pods."""
 
     def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
-        """What it does for the pods that are marked unschedulable.
+        """Decide which nodes to add for the pods that are marked unschedulable.
 
         Args:
             state: the cluster, which stays as it is.
-            profiles: the scheduler's.
+            profiles: the scheduler's profiles.
             at: the moment, RFC 3339.
         """
 
     def with_nodes(self, nodes: Sequence[NewNode]) -> Self:
-        """The autoscaler, once these nodes are there."""
+        """The autoscaler, after these nodes exist."""
 
     def is_bounded(self, group: str, state: State) -> bool:
-        """Whether anything limits how many nodes of the node group, or NodePool, there may be."""
+        """Whether the number of nodes of the node group or NodePool is limited."""
 
 
 def free_names(prefix: str, state: State, taken: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -141,7 +141,7 @@ def free_names(prefix: str, state: State, taken: frozenset[str] = frozenset()) -
             yield name
 
 
-# --- what they decide --------------------------------------------------------------------------------
+# --- decisions ---------------------------------------------------------------------------------------
 
 Autoscaler = Literal["cluster-autoscaler", "karpenter"]
 

@@ -1,6 +1,6 @@
-"""`AutoscalerLoop`: what an autoscaler has found so far, each time that it has looked at the pods that wait.
+"""`AutoscalerLoop`: the results of an autoscaler's loops so far, each over the pending pods.
 
-How its nodes arrive, and who places the pods then, is the affair of those who let it look.
+When its nodes become ready, and how pods are placed then, is up to the caller.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from kwhatif.state.state import State
 class AutoscalerLoop(msgspec.Struct, frozen=True):
     """Everything in it is immutable, so that forks of a simulation share it."""
 
-    #: With what it has asked for.
+    #: The autoscaler, with the nodes that it has requested.
     autoscaler: NodeAutoscaler
     rounds: tuple[ScalingRound, ...] = ()
     caveats: tuple[Caveat, ...] = ()
 
     @property
     def refused(self) -> set[str]:
-        """The pods of which a round says that nothing can be added for them."""
+        """The pods for which some round cannot add a node."""
         return {row.pod for found in self.rounds for row in found.refused}
 
     def look(self, state: State, profiles: Mapping[str, Profile], at: str) -> tuple[AutoscalerLoop, Decided]:
-        """The autoscaler looks once more at the pods that wait.
+        """Run the autoscaler once more for the pending pods.
 
-        A round that adds nothing, and only says again for which pods nothing can be added, is left out.
+        A round that adds no node, and refuses no further pods, is left out.
 
         Args:
             state: the cluster, which stays as it is.
-            profiles: the scheduler's.
+            profiles: the scheduler's profiles.
             at: the moment, RFC 3339.
         """
         found = self.autoscaler.decide(state, profiles, at)
@@ -52,12 +52,12 @@ class AutoscalerLoop(msgspec.Struct, frozen=True):
         return after if repeats else replace(after, rounds=(*self.rounds, found.round)), found
 
     def placing(self, placed: tuple[Destination, ...]) -> AutoscalerLoop:
-        """The scheduler has placed these pods, once the nodes of the last round were there."""
+        """Record the pods that the scheduler has placed after the nodes of the last round existed."""
         return replace(self, rounds=(*self.rounds[:-1], replace(self.rounds[-1], placed=placed)))
 
 
 def _knows_no_groups(autoscaler: NodeAutoscaler, state: State) -> Iterator[Caveat]:
-    """That it adds nodes pod by pod, where pods of groups wait: neither autoscaler reads `scheduling.k8s.io`."""
+    """A caveat if pods of PodGroups are pending: no autoscaler reads `scheduling.k8s.io`; both add nodes pod by pod."""
     if has_groups(state.cluster):
         waiting = {group_of(info.pod) for info in state.pending.values() if is_unschedulable(info.pod)}
         known = waiting & state.cluster.all(PodGroup).keys()

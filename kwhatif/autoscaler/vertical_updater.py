@@ -1,4 +1,4 @@
-"""The updater of the vertical pod autoscaler: what it does about a running pod, decided on a state.
+"""The updater of VerticalPodAutoscalers: its decision about a running pod.
 
 (`vertical-pod-autoscaler/pkg/updater` of kubernetes/autoscaler, 1.7: `logic/updater.go`, `restriction/*.go`,
 `priority/*.go`, with the flags at their defaults.) Not modelled: pods that were killed for their memory soon after they
@@ -19,9 +19,9 @@ from kwhatif.kube.model.quantity import milli_value, parse_quantity
 from kwhatif.kube.model.workload import SCALABLE, Scalable
 
 Act = Literal["resizes", "evicts", "waits", "leaves"]
-#: Why: its mode; pods without a controller; a request within the recommended bounds, and too young or too near; too few
-#: replicas; a group of which no more may be disturbed; a pod that does not run yet; a resize that is under way, that is
-#: deferred, is infeasible, or is refused by the API server.
+#: Reasons: the update mode; a pod without a controller; requests within the recommended bounds, if the pod is too young
+#: or the target too near; too few replicas; a group of which no more pods may be disrupted; a pod that does not run
+#: yet; a resize that is in progress, deferred, infeasible, or refused by the API server.
 Why = Literal[
     "",
     "mode",
@@ -45,7 +45,7 @@ _SCALED: Mapping[str, type[Scalable]] = {kind.__name__: kind for kind in SCALABL
 
 
 class UpdaterVerdict(NamedTuple):
-    """What it does, and why; of a group: how many of its pods there are, and how many there must be."""
+    """What the updater does, and why; for a group: the number of its pods, and how many are needed."""
 
     acts: Act
     why: Why = ""
@@ -54,9 +54,9 @@ class UpdaterVerdict(NamedTuple):
 
 
 def updater_decides(pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster, now: int) -> UpdaterVerdict:
-    """What its next round does about the pod; `now`: in nanoseconds since 1970."""
+    """The decision of the updater's next round; `now`: in nanoseconds since the epoch."""
     mode = update_mode(vpa)
-    if mode in (OFF, "Initial", "InPlace"):  # for the last it needs a feature gate, which is off by default
+    if mode in (OFF, "Initial", "InPlace"):  # InPlace needs a feature gate that is off by default
         return UpdaterVerdict("leaves", "mode")
     group = _group(pod, cluster)
     if not group:
@@ -97,7 +97,7 @@ def _group(pod: Pod, cluster: Cluster) -> Sequence[Pod]:
 
 
 def _disruptable(pod: Pod, group: Sequence[Pod], cluster: Cluster) -> tuple[bool, int, int]:
-    """Whether one more may be disturbed (`isPodDisruptable`), how many run, and how many are to be left."""
+    """Whether one more pod may be disrupted (`isPodDisruptable`), how many pods run, and how many must stay."""
     owner = controller_of(pod.metadata)
     assert owner is not None, "it has a group"
     known: Scalable | None = None
@@ -115,7 +115,7 @@ def _disruptable(pod: Pod, group: Sequence[Pod], cluster: Cluster) -> tuple[bool
 
 
 def _under_way(pod: Pod) -> Why:
-    """A resize that its kubelet has not finished."""
+    """The state of a resize that the kubelet has not finished; "" if there is none."""
     pending = pod_condition(pod, RESIZE_PENDING)
     if pending is not None and pending.status == "True":
         return "infeasible" if pending.reason == "Infeasible" else "deferred"
@@ -124,7 +124,7 @@ def _under_way(pod: Pod) -> Why:
 
 
 def _is_due(pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster, now: int) -> bool:
-    """Whether it is outside of the recommended bounds, or old enough and far from the target (`AddPod`)."""
+    """Whether the pod is outside the recommended bounds, or old enough and far from the target (`AddPod`)."""
     target, low, high = (recommended(pod, vpa, cluster, bound) for bound in ("target", "lower_bound", "upper_bound"))
     totals: dict[str, list[int]] = {}
     for container in pod.spec.containers:

@@ -1,7 +1,7 @@
 """The cost of calls, and the maximum size of their results, computed from the sizes of their arguments.
 
 The costs are those of cel-go (`interpreter/runtimecost.go`, `ext/lists.go`, `ext/sets.go`) and of Kubernetes
-(`CallCost` in `k8s.io/apiserver/pkg/cel/library/cost.go`). If they depend on more than sizes, the maximum counts.
+(`CallCost` in `k8s.io/apiserver/pkg/cel/library/cost.go`). If a cost depends on more than sizes, its maximum is used.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel.checked import Node
 
-#: The longest string or list that an expression may create. The API server has no explicit limit for that, but
-#: reading a longer one would exceed the cost limit.
+#: The maximum length of a string or list that an expression may create. The API server has no explicit limit, but
+#: reading a longer string or list would exceed the cost limit.
 SIZE_LIMIT = 1 << 24
-#: An unknown size or cost.
+#: A size or cost that is unknown or too high.
 ENDLESS = 10**18
 #: Types whose values have a size.
 _SIZED = ("string", "bytes", "list", "map", "dyn", "any", "optional_type", "wrapper(string)", "wrapper(bytes)")
 
 
 class Size(NamedTuple):
-    """The maximum length of a value, and of anything in it."""
+    """The maximum length of a value, and the maximum length of any value inside it."""
 
     length: int
     inner: int = 0
 
     def with_element(self, other: Size) -> Size:
-        """A container of this length that can also hold a value of the other size."""
+        """The size of a container of this length that can also contain a value of the size `other`."""
         return Size(self.length, max(self.inner, other.length, other.inner))
 
 
@@ -54,7 +54,7 @@ def _self_compare(sizes: Sequence[int], _: int) -> int:
     return int(2.1 * sizes[-1] ** 2) + 11
 
 
-#: Function -> cost, computed from the sizes of its arguments (a receiver comes first) and of its result.
+#: Function -> its cost, computed from the sizes of the arguments (a method's receiver is the first) and of the result.
 CALLS: Mapping[str, Callable[[Sequence[int], int], int]] = {
     **dict.fromkeys(("startsWith", "endsWith"), lambda sizes, _: traversal(sizes[1])),
     **dict.fromkeys(
@@ -88,7 +88,7 @@ _FREE = frozenset({"_&&_", "_||_", "_?_:_"})
 
 
 def call_cost(function: str, lengths: Sequence[int], sizes: Sequence[Size], result: int) -> int:
-    """The maximum cost of the call itself."""
+    """The maximum cost of the call itself, without its arguments."""
     if function in _FREE:
         return 0
     if function in _TRAVERSE:
@@ -96,7 +96,7 @@ def call_cost(function: str, lengths: Sequence[int], sizes: Sequence[Size], resu
     cost = CALLS.get(function)
     try:
         return 1 if cost is None else min(ENDLESS, cost(lengths, result))
-    except IndexError:  # another function with that name and fewer arguments
+    except IndexError:  # a function with the same name and fewer arguments
         return 1
 
 
@@ -126,12 +126,12 @@ def _counted(args: Sequence[Node], _: Sequence[Size]) -> Size:
 
 
 def _formatted(_: Sequence[Node], sizes: Sequence[Size]) -> Size:
-    # A clause has two characters; it may print a thousand digits, or a list with all its elements.
+    # A formatting clause has two characters; it may print a thousand digits, or a list with all its elements.
     values = (sizes[1].length + 1) * (sizes[1].inner + 1) if len(sizes) > 1 else 1
     return Size(sizes[0].length * (1100 + 8 * min(values, ENDLESS)))
 
 
-#: Functions that create strings, lists and maps -> the maximum size of these.
+#: Functions that create strings, lists and maps -> the maximum size of the result.
 MAKING: Mapping[str, Callable[[Sequence[Node], Sequence[Size]], Size]] = {
     "_+_": _added,
     "cel.@mapInsert": _added,
@@ -149,7 +149,7 @@ def _widest(sizes: Sequence[Size]) -> Size:
     return Size(max(size.length for size in sizes), max(size.inner for size in sizes))
 
 
-#: Functions with results that are at most as large as their largest argument.
+#: Functions whose result is at most as large as an argument -> the maximum size of the result.
 PASSING: Mapping[str, Callable[[Sequence[Size]], Size]] = {
     **dict.fromkeys(
         [
@@ -187,9 +187,9 @@ PASSING: Mapping[str, Callable[[Sequence[Size]], Size]] = {
         ],
         _widest,
     ),
-    # Some sentences that quote the string.
+    # A few error messages that quote the string.
     "validate": lambda sizes: Size(16, 512 + 4 * sizes[1].length),
-    # A number, a time or an address as a string; or the string itself.
+    # The string form of a number, a time or an address; or the string itself.
     **dict.fromkeys(("string", "bytes", "type"), lambda sizes: Size(max(64, 4 * sizes[0].length))),
     **dict.fromkeys(
         ("quantity", "semver", "ip", "add", "sub", "getQuery"), lambda sizes: Size(sizes[0].length, sizes[0].length)

@@ -1,8 +1,8 @@
-"""Checked expressions as trees: the part of `cel.expr.CheckedExpr` that rewriting needs.
+"""Type-checked expressions as trees: the part of `cel.expr.CheckedExpr` that `rewrite.py` needs.
 
 The engine exports and imports compiled expressions in this public format (`cel/expr/checked.proto` and
-`syntax.proto` of google/cel-spec), but publishes no Python classes for it. They are built here from a table. Fields
-that the table leaves out survive a round trip, as in every protobuf.
+`syntax.proto` of google/cel-spec), but has no Python classes for it. These classes are built here from a table. Fields
+that are not in the table are preserved when a message is read and written again, as in every protobuf.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-#: A node of the tree (`cel.expr.Expr`), a type (`cel.expr.Type`): protobuf messages without static types.
+#: A node of the tree (`cel.expr.Expr`) or a type (`cel.expr.Type`): protobuf messages without static types.
 Node = Any
 Type = Any
 
@@ -64,7 +64,7 @@ def _add_field(message: Any, text: str) -> None:
 
 @lru_cache(maxsize=1)
 def _classes() -> dict[str, Any]:
-    # Imported late, because protobuf takes as long to import as everything else that a run without CEL needs.
+    # Imported late: importing protobuf doubles the import time of a run without CEL.
     descriptor_pb2 = import_module("google.protobuf.descriptor_pb2")
     descriptor_pool = import_module("google.protobuf.descriptor_pool")
     message_factory = import_module("google.protobuf.message_factory")
@@ -85,7 +85,7 @@ class Checked:
     """A checked expression: its tree, and the types and overloads of its nodes.
 
     Raises:
-        ValueError: the tree is too deep for a protobuf, as with about 25 nested macros.
+        ValueError: the tree is too deep for protobuf, for example with about 25 nested macros.
     """
 
     def __init__(self, serialized: bytes) -> None:
@@ -105,7 +105,7 @@ class Checked:
         return bytes(self._envelope.SerializeToString())
 
     def type_of(self, node: Node) -> str:
-        """The static type of `node` as cel-go writes it, such as `map(string, int)`; `dyn` if there is none."""
+        """The static type of `node` in cel-go's notation, such as `map(string, int)`; `dyn` if there is none."""
         found = self.types.get(node.id)
         return "dyn" if found is None else format_type(found)
 
@@ -114,13 +114,13 @@ class Checked:
         return {node.ident_expr.name for node in walk(self.root) if node.WhichOneof("kind") == "ident_expr"}
 
     def overloads(self, node: Node) -> list[str]:
-        """Ids of the overloads that the checker considers possible for a call."""
+        """Ids of the overloads that are possible for a call, according to the type checker."""
         found = self.references.get(node.id)
         return [] if found is None else list(found.overload_id)
 
 
 def format_type(found: Type) -> str:
-    """A static type as cel-go writes it in its messages."""
+    """A static type in the notation of cel-go's messages."""
     kind = found.WhichOneof("kind")
     text = "dyn"
     match kind:
@@ -145,7 +145,7 @@ def format_type(found: Type) -> str:
 
 
 def children(node: Node) -> list[Node]:
-    """The direct operands of a node; replacing one in place (`CopyFrom`) changes the tree."""
+    """The direct operands of a node; changing an operand in place (`CopyFrom`) changes the tree."""
     kind = node.WhichOneof("kind")
     match kind:
         case "select_expr":
@@ -167,12 +167,12 @@ def children(node: Node) -> list[Node]:
 
 
 def walk(node: Node) -> list[Node]:
-    """`node` and everything below it, operands before the node that uses them."""
+    """`node` and all nodes below it; operands come before the node that uses them."""
     return [*(below for child in children(node) for below in walk(child)), node]
 
 
 def call(function: str, *args: Node) -> Node:
-    """A call of a global function. It has no id, because it is not in the source."""
+    """A call of a global function. The node has no id, because it is not in the source."""
     node = _classes()["Expr"]()
     node.call_expr.function = function
     for arg in args:

@@ -1,6 +1,6 @@
 """The maximum cost of an expression, in the API server's units, and a guard that rejects evaluations above it.
 
-An expression with a bound within the limit cannot exceed it: it is evaluated without counting.
+If the maximum cost of an expression is within the limit, it is evaluated without counting.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from kwhatif.cel.call_costs import ENDLESS, MAKING, PASSING, SCALAR, SIZE_LIMIT,
 from kwhatif.cel.checked import Checked, Node
 from kwhatif.cel.messages import CelRuntimeError
 
-#: The most that one evaluation may cost (`PerCallLimit` in `k8s.io/apiserver/pkg/apis/cel/config.go`,
+#: The maximum cost of one evaluation (`PerCallLimit` in `k8s.io/apiserver/pkg/apis/cel/config.go`,
 #: `CELSelectorExpressionMaxCost` in `k8s.io/api/resource/v1/types.go`).
 COST_LIMIT = 1_000_000
-#: The most that all evaluations of one policy about one object may cost together (`RuntimeCELCostBudget`), and those of
-#: the match conditions of one webhook or policy (`RuntimeCELCostBudgetMatchConditions`).
+#: The maximum total cost of all evaluations of one policy for one object (`RuntimeCELCostBudget`), and of the match
+#: conditions of one webhook or policy (`RuntimeCELCostBudgetMatchConditions`).
 BUDGET, MATCH_CONDITIONS_BUDGET = 10_000_000, 2_500_000
 #: The maximum size of a string, list or map in the data.
 _LARGE = 1 << 30
@@ -35,22 +35,22 @@ class Bound(NamedTuple):
 def bound(checked: Checked, largest: int) -> int:
     """The maximum cost of an evaluation, if no string, list or map in the data is larger than `largest`.
 
-    `ENDLESS` if that is unknown, or if a value might be too long to be created at all.
+    `ENDLESS` if the cost is unknown, or if a value might be too long to be created.
     """
     return min(ENDLESS, _Bounds(checked, largest).of(checked.root, {}).cost)
 
 
 class CostBudget:
-    """What is left for the evaluations about one object; each takes away the most that it may cost."""
+    """The cost that remains for the evaluations for one object; each evaluation spends its maximum cost."""
 
     def __init__(self, left: int = BUDGET) -> None:
         self._left = left
 
     def spend(self, cost: int) -> None:
-        """Let an evaluation begin that costs at most so much.
+        """Spend the maximum cost of an evaluation that starts now.
 
         Raises:
-            CelRuntimeError: in the words of the API server.
+            CelRuntimeError: the budget is exceeded; with the API server's message.
         """
         self._left -= cost
         if self._left < 0:
@@ -64,30 +64,30 @@ class CostGuard:
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
-        #: The bounds that were asked for, by the size of the data.
+        #: The bounds that were computed before, by the size of the data.
         self._bounds: dict[int, int] = {}
-        #: Evaluations with data up to this size are within the limit; -1: none is.
+        #: Evaluations with data up to this size are within the limit; -1: no evaluation is.
         self.largest = _largest_within(checked)
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether no evaluation is within the limit, so that the expression need not be loaded."""
+        """Whether every evaluation may exceed the limit, so that the expression need not be loaded."""
         return self.largest < 0
 
     def check(self, size: Callable[[], int]) -> None:
         """Check an evaluation before it starts.
 
         Args:
-            size: returns the size of the largest string, list or map in the data; called only if it matters.
+            size: returns the size of the largest string, list or map in the data; called only if the size matters.
 
         Raises:
-            CelRuntimeError: with cel-go's message.
+            CelRuntimeError: the cost limit might be exceeded; with cel-go's message.
         """
         if self.is_hopeless or (self.largest < _LARGE and size() > self.largest):
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded")
 
     def most(self, size: int) -> int:
-        """The maximum cost of an evaluation with texts, lists and maps of at most this size."""
+        """The maximum cost of an evaluation with strings, lists and maps of at most this size."""
         if size not in self._bounds:
             self._bounds[size] = bound(self._checked, size)
         return self._bounds[size]
@@ -96,7 +96,7 @@ class CostGuard:
 def _largest_within(checked: Checked) -> int:
     if bound(checked, _LARGE) <= COST_LIMIT:
         return _LARGE
-    low, high = -1, _LARGE  # `low` is within the limit, or nothing is; `high` is not
+    low, high = -1, _LARGE  # `low` is within the limit (or -1), `high` is not
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if bound(checked, middle) <= COST_LIMIT else (low, middle)
@@ -164,7 +164,7 @@ class _Bounds:
         item = Size(over.size.inner, over.size.inner)
         inside = {**names, loop.iter_var: item, loop.iter_var2: item, loop.accu_var: Size(0)}
         accumulated = start.size
-        if rounds and start.size.length != 1:  # a list or map that grows by the same amount in each iteration
+        if rounds and start.size.length != 1:  # a list or map that grows by the same number in each iteration
             grows = self.of(loop.loop_step, inside).size
             length = min(ENDLESS, start.size.length + rounds * grows.length)
             accumulated = Size(length, max(start.size.inner, grows.inner))
@@ -209,7 +209,7 @@ def _constant(node: Node) -> Size:
 
 
 def _selecting(operand: Node) -> int:
-    """The cost of selecting a field: one more if the operand is not a path itself."""
+    """The cost of selecting a field; it is higher by 1 if the operand is not a path itself."""
     kind = operand.WhichOneof("kind")
     is_path = kind in ("ident_expr", "select_expr") or operand.call_expr.function in _INDEXING
     return 1 if is_path else 2

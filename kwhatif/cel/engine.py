@@ -1,4 +1,4 @@
-"""The CEL engine: Google's cel-cpp through its own Python bindings, imported when the first expression is compiled.
+"""The CEL engine: Google's cel-cpp with its Python bindings, imported when the first expression is compiled.
 
 An expression is parsed and type-checked in an environment with Kubernetes' declarations (`environment.yaml`), rewritten
 (`rewrite.py`), and evaluated in another environment, in which Kubernetes' types are byte strings (`values.py`).
@@ -19,7 +19,7 @@ from kwhatif.cel.messages import CelCompileError, CelError, CelRuntimeError, pla
 from kwhatif.cel.rewrite import rewrite
 from kwhatif.cel.values import Function
 
-#: The longest device selector that the API server accepts, in bytes (`CELSelectorExpressionMaxLength` in
+#: The maximum length in bytes of a device selector in the API server (`CELSelectorExpressionMaxLength` in
 #: `k8s.io/api/resource/v1/types.go`).
 MAX_LENGTH = 10 * 1024
 
@@ -28,7 +28,7 @@ _NUMBERS = ("INT", "UINT", "DOUBLE")
 
 @lru_cache(maxsize=1)
 def engine() -> Any:
-    """The bindings' module."""
+    """The module of the bindings."""
     try:
         return import_module("cel_expr_python.cel")
     except ImportError as error:
@@ -38,7 +38,7 @@ def engine() -> Any:
 
 
 def cel_type(name: str) -> Any:
-    """The type of this CEL name in the engine; a map type is written `map(key, value)`."""
+    """The engine's type for a CEL type name; a map type is written `map(key, value)`."""
     types = engine().Type
     if name.startswith("map("):
         key, _, value = name[4:-1].partition(", ")
@@ -49,7 +49,7 @@ def cel_type(name: str) -> Any:
 
 
 def _merged() -> Any:
-    """Additional overloads of existing functions: comparisons across numeric types, searching lists."""
+    """Additional overloads of existing functions: comparisons of different numeric types, and searching lists."""
     cel = engine()
     types = cel.Type
     pairs = [(left, right) for left in _NUMBERS for right in _NUMBERS if left != right]
@@ -99,7 +99,7 @@ def check(expression: str, variables: Mapping[str, str]) -> Checked:
         variables: the types of the variables that it may use, by name.
 
     Raises:
-        CelCompileError: with the engine's message, not cel-go's: the API server stores no such selector.
+        CelCompileError: with the engine's message instead of cel-go's, as the API server never stores such a selector.
     """
     if len(expression.encode()) > MAX_LENGTH:
         raise CelCompileError(f"Too long: may not be more than {MAX_LENGTH} bytes")
@@ -112,7 +112,7 @@ def check(expression: str, variables: Mapping[str, str]) -> Checked:
         raise CelCompileError(f"compilation failed: {words}") from None
 
 
-# The bindings have no useful static types: this is their class.
+# The bindings have no useful static types: this stands for their class of values.
 Value = Any
 
 
@@ -166,7 +166,7 @@ class EngineProgram(NamedTuple):
     """An expression that can be evaluated."""
 
     expression: Any
-    #: Operator -> the overload that it replaces, which error messages name (`rewrite`).
+    #: Operator -> the overload that it replaces (`rewrite`); error messages contain the name of the overload.
     operators: Mapping[str, str]
 
     def evaluate(self, variables: dict[str, Any]) -> Value:
@@ -194,7 +194,7 @@ def load(checked: Checked) -> EngineProgram:
     """Prepare a checked expression for evaluation; this rewrites `checked`.
 
     Raises:
-        CelCompileError: the engine cannot make a program of it.
+        CelCompileError: the engine cannot prepare the expression.
     """
     operators = rewrite(checked)
     try:

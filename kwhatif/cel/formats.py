@@ -1,7 +1,7 @@
-"""Strings read as something else: conversions, and the formats of `kubernetes.format`.
+"""Conversions of strings to other types, and the string formats of `kubernetes.format`.
 
-Conversions are parsed as in Go (`ConvertToType` in cel-go's `common/types/string.go`): the engine accepts some strings
-that Go does not, such as `" 1"` as a number, and the other way round. Formats follow
+Strings are parsed as in Go (`ConvertToType` in cel-go's `common/types/string.go`). The engine accepts some strings that
+Go rejects, such as `" 1"` for a number, and rejects some strings that Go accepts. Formats follow
 `k8s.io/apiserver/pkg/cel/library/format.go`.
 """
 
@@ -26,7 +26,7 @@ from kwhatif.kube.matching.field_errors import (
 from kwhatif.kube.matching.labels import parse_int64
 from kwhatif.kube.model.quantity import MAX_INT64, MAX_UINT64, fits
 
-#: No uint64 has more than 20 digits, and Python refuses to parse thousands of them.
+#: A uint64 has at most 20 digits, and Python does not parse numbers with thousands of digits.
 _UINT = re.compile(r"(?=[0-9])0*+([0-9]{0,20})")
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
@@ -79,7 +79,7 @@ def to_bool(text: str) -> bool:
 
 
 def duration_text(text: str) -> str:
-    """The text that the engine parses as `duration(text)`."""
+    """The text to pass to the engine's `duration()` instead of `text`."""
     plain = text.replace("µ", "u").replace("μ", "u")
     nanos = [float(span["number"]) * _UNITS[span["unit"]] for span in _SPAN.finditer(plain)]
     if not _SPANS.fullmatch(plain) or max(nanos, default=0) > MAX_INT64 or not fits(sum(map(int, nanos))):
@@ -88,12 +88,12 @@ def duration_text(text: str) -> str:
 
 
 def timestamp_text(text: str) -> str:
-    """The text that the engine parses as `timestamp(text)`."""
+    """The text to pass to the engine's `timestamp()` instead of `text`."""
     match = _TIMESTAMP.fullmatch(text)
     try:
         if match is None:
             raise ValueError(text)  # noqa: TRY301 - one message for everything that cannot be read
-        # The engine rejects the year 0, with another message.
+        # Python rejects the year 0, which the engine rejects later, with another message.
         datetime.fromisoformat(re.sub(r"\A0000", "0004", match["time"]))
     except ValueError:
         raise _failure("google.protobuf.Timestamp") from None
@@ -120,7 +120,7 @@ Check = Callable[[str], Sequence[str]]
 
 def _as_prefix(check: Check) -> Check:
     def check_prefix(text: str) -> Sequence[str]:
-        # A name that is generated from a prefix continues after the dash.
+        # A name that is generated from a prefix has more characters after the dash.
         return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
     return check_prefix
@@ -182,7 +182,7 @@ FORMATS: dict[str, Check] = {
 
 
 def validate(name: str, text: str) -> list[str]:
-    """The errors of `text`; `rewrite.py` converts them to an optional list."""
+    """The errors in `text` for the format `name`; `rewrite.py` converts them to an optional list."""
     return list(FORMATS[name](text))
 
 

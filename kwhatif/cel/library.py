@@ -1,4 +1,4 @@
-"""Functions that Kubernetes adds to CEL, and that the engine cannot evaluate itself.
+"""Functions that Kubernetes adds to CEL and that the engine does not have.
 
 They follow `lists.go`, `regex.go`, `quantity.go` and `semverlib.go` in `k8s.io/apiserver/pkg/cel/library`, and
 `ext/strings.go` of cel-go v0.26.
@@ -16,7 +16,7 @@ from kwhatif.cel import formats, net
 from kwhatif.cel.values import Function, Semver, accepts, decode_any, numbers
 from kwhatif.kube.model.quantity import MAX_UINT64, NANO, fits, parse_quantity, wrap
 
-# --- strings: what fails in other cases than the engine's functions ----------------------------------
+# --- strings: functions that differ from the engine's in which arguments are errors ------------------
 
 
 def _index(number: int, last: int) -> int:
@@ -27,21 +27,21 @@ def _index(number: int, last: int) -> int:
 
 def index_of(text: str, wanted: str, start: int) -> int:
     """`string.indexOf(wanted, start)`: -1 if the start is beyond the end."""
-    # QUIRK: an empty string is found at the start of the search, even outside of the text.
+    # QUIRK: an empty string is found at the start of the search, even outside the text.
     return start if not wanted else text.find(wanted, _index(start, max(start, 0)))
 
 
 def last_index_of(text: str, wanted: str, start: int) -> int:
     """`string.lastIndexOf(wanted, start)`: -1 if the start is beyond the end."""
     if not wanted:
-        return start  # QUIRK: an empty string is found at the start of the search, even outside of the text.
+        return start  # QUIRK: an empty string is found at the start of the search, even outside the text.
     if _index(start, max(start, 0)) >= len(text):
         return -1
     return text.rfind(wanted, 0, start + len(wanted))
 
 
 def char_at(text: str, index: int) -> str:
-    """`string.charAt(index)`: the empty string right after the end."""
+    """`string.charAt(index)`: the empty string for the index directly after the end."""
     _index(index, len(text))
     return text[index : index + 1]
 
@@ -80,7 +80,7 @@ _STRINGS = (
 
 def _check_comparable(values: list[Any]) -> None:
     kinds = {type(value) for value in values}
-    # Numbers compare across types. A Python bool is a number too, but a CEL bool is not.
+    # Numbers of different types can be compared. A Python bool is also a number, but a CEL bool is not.
     if kinds == {int, float}:
         return
     if len(kinds) > 1 or kinds & {list, dict, type(None)}:
@@ -145,7 +145,7 @@ def list_last_index_of(values: list[Any], wanted: Any) -> int:
     return next((index for index in reversed(range(len(values))) if _equal(values[index], wanted)), -1)
 
 
-#: Element types whose values can be converted back only with the static type, and their functions.
+#: Element types whose values need the static type to be converted back; each has its own functions.
 TYPED = ("uint", "duration", "timestamp")
 _LISTS = (
     Function("isSorted", ("list",), "bool", is_sorted, member=True),
@@ -163,25 +163,25 @@ _LISTS = (
 
 # --- regular expressions -----------------------------------------------------------------------------
 
-# Go's regular expressions and the engine's are both RE2. So `rewrite.py` turns `find` into a function of the engine
-# that returns the first match, or the group if the pattern has one. It turns `findAll`, and `find` with a computed
-# pattern, into another function that puts marks around each match, even an empty one; then the text is split there.
+# Both Go and the engine use RE2. So `rewrite.py` replaces `find` by a function of the engine that returns the first
+# match, or the group if the pattern has one. It replaces `findAll`, and `find` with a computed pattern, by another
+# function that puts marks around each match, even around an empty match; then the text is split at the marks.
 
 #: A character of Unicode's private planes, which no text of an expression contains.
 MARK = "\U0010fffd"
-# A "]" at the start is a literal. The engine rejects a class without an end.
+# A "]" at the start of a class is a literal. The engine rejects a class without an end.
 _CLASS = r"\[\^?+\]?+(?:\[:\^?\w++:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)"
 _GROUP = r"\((?!\?)|\(\?P?<\w+>"
 _GROUPS = re.compile(rf"(?P<keep>\\Q.*?(?:\\E|\Z)|\\.|{_CLASS})|{_GROUP}", re.DOTALL)
 
 
 def without_groups(pattern: str) -> str:
-    """The pattern without capturing groups, so that only its match can be extracted."""
+    """The pattern without capturing groups, so that the whole match is extracted."""
     return _GROUPS.sub(lambda match: match["keep"] or "(?:", pattern)
 
 
 def marked(parts: list[str], limit: int) -> list[str]:
-    """The texts between marks, at most `limit` of them; all if it is negative."""
+    """The texts between marks, at most `limit` texts; all texts if `limit` is negative."""
     found = parts[1::2]
     return found if limit < 0 else found[:limit]
 
@@ -250,7 +250,7 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001,
 
 
 _SEMVER = "kubernetes.Semver"
-# QUIRK: (semverlib.go) the parts are uint64, and are converted to int64 without a check.
+# QUIRK: (semverlib.go) the numbers are uint64, and are converted to int64 without a check.
 _VERSIONS = (
     Function("semver", ("string",), _SEMVER, parse_semver),
     Function("semver", ("string", "bool"), _SEMVER, parse_semver),
@@ -262,8 +262,8 @@ _VERSIONS = (
 )
 
 
-# For values whose types are known only at run time. Where the type checker knows them, `rewrite.py` lets the engine
-# compare.
+# For values whose types are known only at run time. If the type checker knows the types, `rewrite.py` uses the engine's
+# own comparison.
 
 
 def compare(left: bytes, right: bytes) -> int:
@@ -300,11 +300,11 @@ def _insert_entries(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, 
     return entries
 
 
-#: All implementations in Python; `environment.yaml` declares those that expressions may call.
+#: All implementations in Python; `environment.yaml` declares the functions that expressions may call.
 FUNCTIONS: tuple[Function, ...] = (
     Function("@noSuchOverload", (), "bool", _fail),
     Function("@noSuchOverload", ("string",), "dyn", _fail),
-    # The engine has the macros of two-variable comprehensions, but not the functions that they expand to.
+    # The engine has the macros for two-variable comprehensions, but not the functions to which these macros expand.
     Function("cel.@mapInsert", ("map", "dyn", "dyn"), "dyn", _insert_entry),
     Function("cel.@mapInsert", ("map", "map"), "dyn", _insert_entries),
     *formats.FUNCTIONS,

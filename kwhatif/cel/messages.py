@@ -1,4 +1,4 @@
-"""Errors of expressions: the engine's messages as those of cel-go, which Kubernetes shows."""
+"""Errors of expressions, and translation of the engine's messages to cel-go's, which Kubernetes shows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CelRuntimeError(CelError):
     """The expression is valid, but its evaluation fails for this data."""
 
 
-#: Status codes, which the engine puts before a message, and its bindings also after it.
+#: The engine puts a status code before a message; its bindings also put one after it.
 _CODE = re.compile(r"\A[A-Z_]+: (?P<text>.*?)(?: \[[A-Z_]+\])?\Z", re.DOTALL)
 _TYPES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 _RENAMED = {"regex.extract": "find"}
@@ -34,7 +34,7 @@ _NO_OVERLOAD = re.compile(
     r"No matching overloads found : (?:\((?P<receiver>\w+)\)\.)?(?P<name>[^(]+)(?:\((?P<args>.*)\))?", re.DOTALL
 )
 _METHOD = re.compile(r"(?P<type>.+)\.(?P<name>\w+)\(.*\)")
-#: The engine's messages about regular expressions -> Go's; both fail for the same reasons.
+#: The engine's messages about regular expressions -> Go's messages for the same problems.
 _REGEX_ERRORS = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid named capture group": "invalid named capture",
@@ -49,8 +49,8 @@ _REGEX_ERRORS = {
 
 _NUMBERS = {"int64", "uint64", "double"}
 _RECEIVERS = {"google.protobuf.Timestamp", "google.protobuf.Duration", "timestamp", "duration", "string"}
-#: Operator -> types of the left operand for which cel-go's message does not name the operator: those that have it for
-#: some right operand, and those that accept calls of any function.
+#: Operator -> types of the left operand for which cel-go's message does not contain the operator: types that have the
+#: operator for some right operand, and types that accept calls of any function.
 _OPERANDS = {
     "_+_": _NUMBERS | _RECEIVERS | {"list"},
     "_-_": _NUMBERS | _RECEIVERS,
@@ -59,7 +59,7 @@ _OPERANDS = {
     "_%_": {"int64", "uint64"} | _RECEIVERS,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _NUMBERS | _RECEIVERS | {"bool"}),
 }
-#: Functions that error messages do not name.
+#: Functions whose names are not in error messages.
 _UNNAMED = frozenset({"contains", "startsWith", "endsWith", "matches", "find", "regex.replace"})
 
 
@@ -79,7 +79,7 @@ def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str
     if name in _OPERANDS and args[0] not in _OPERANDS[name]:
         return f"no such overload: {name}"
     if not name[0].isalpha() or name in _UNNAMED:
-        return "no such overload"  # where operators fail, their name is no longer known
+        return "no such overload"  # cel-go no longer knows the operator's name here
     return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
 
 
@@ -159,7 +159,7 @@ _RUNTIME_TYPES = {"NULL": "null_type", "TIMESTAMP": "google.protobuf.Timestamp",
 
 
 def not_a_bool(engine_type: str, value: Any) -> str:
-    """The scheduler's message for a selector that evaluates to this value."""
+    """The scheduler's message for a selector whose value is not a bool."""
     name = engine_type.partition("<")[0]
     type_name = _RUNTIME_TYPES.get(name, name.lower())
     conversion = _CONVERSIONS.get(type_name, f"type conversion error from '{type_name}' to 'bool'")

@@ -1,4 +1,4 @@
-"""Addresses, networks and URLs (`ip.go`, `cidr.go` and `urls.go` in `k8s.io/apiserver/pkg/cel/library`)."""
+"""IP addresses, networks and URLs (`ip.go`, `cidr.go` and `urls.go` in `k8s.io/apiserver/pkg/cel/library`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.cel.values import Address, Function, accepts
 from kwhatif.kube.model.quantity import fits
 
 _FIELD = re.compile(r"[0-9a-fA-F]*")
-#: No more digits than an int64 has.
+#: At most as many digits as an int64 has.
 _BITS = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
@@ -23,12 +23,12 @@ class _Refusal(Exception):
 
 
 def quoted(text: str) -> str:
-    """The text as Go quotes it."""
+    """The text in Go's quotation (`strconv.Quote`)."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def address_refusal(text: str) -> str:
-    """Why Go's `ParseAddr` (`net/netip/netip.go`) rejects the text; "" if it accepts it."""
+    """Why Go's `ParseAddr` (`net/netip/netip.go`) rejects the text; "" if it is accepted."""
     first = next((character for character in text if character in _CHECKS), "")
     try:
         _CHECKS.get(first, _check_nothing)(text)
@@ -38,7 +38,7 @@ def address_refusal(text: str) -> str:
 
 
 def prefix_refusal(text: str) -> str:
-    """Why `ParsePrefix` rejects the text; "" if it accepts it."""
+    """Why Go's `ParsePrefix` rejects the text; "" if it is accepted."""
     address, slash, bits = text.rpartition("/")
     if not slash:
         problem = "no '/'"
@@ -97,7 +97,7 @@ def _check_ipv6(text: str) -> None:
 
 
 def _check_field(rest: str, size: int, *, has_gap: bool) -> tuple[str, int, bool, bool]:
-    """The text after the field, the bytes so far, whether more must follow, and whether a gap follows."""
+    """The text after the field, the number of bytes so far, whether a field must follow, and whether a gap follows."""
     found = _FIELD.match(rest)
     assert found is not None
     field = found.group()
@@ -135,7 +135,7 @@ def _check_nothing(_: str) -> None:
     raise _Refusal("unable to parse IP")
 
 
-#: The first character that decides the kind of address -> its check.
+#: Character -> the check for the kind of address; the first of these characters in the text decides.
 _CHECKS = {".": _check_ipv4, ":": _check_ipv6, "%": _check_zone}
 
 
@@ -157,7 +157,7 @@ def is_canonical(text: str) -> bool:
 
 
 def parse_cidr(text: str) -> Address:
-    """`cidr(text)`; bits after the prefix are kept."""
+    """`cidr(text)`; the bits after the prefix are kept."""
     problem = "network address parse error during conversion from string: "
     if refusal := prefix_refusal(text):
         raise ValueError(f"{problem * 2}{refusal}")
@@ -242,12 +242,12 @@ def read_url(text: str) -> Url:
     """The parts of an absolute URI or absolute path.
 
     Raises:
-        ValueError: `text` is neither; with Go's message.
+        ValueError: `text` is not valid; with Go's message.
     """
     if _CONTROL.search(text):
         raise _failure(text, "net/url: invalid control character in URL")
     _read_url(text, text, is_request=True)
-    # QUIRK: as upstream, the fragment is part of the path in the check, but not in the result.
+    # QUIRK: (urls.go) the fragment is part of the path when the URL is checked, but not in the result.
     return _read_url(text, text.partition("#")[0], is_request=False)
 
 
@@ -266,7 +266,7 @@ def _read_url(text: str, rest: str, *, is_request: bool) -> Url:
     rest, _, query = rest.partition("?")
     if not rest.startswith("/") and rest != "*":
         if scheme:
-            return Url(scheme, "", "", query)  # opaque, such as mailto:
+            return Url(scheme, "", "", query)  # an opaque URL, such as mailto:
         if is_request:
             raise _failure(text, "invalid URI for request")
     host = ""

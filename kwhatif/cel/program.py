@@ -1,4 +1,4 @@
-"""Compiled expressions: over plain data, and the selectors of devices."""
+"""Compiled expressions: for plain data, and device selectors."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Program:
         self.result_type = checked.type_of(checked.root)
         if result and self.result_type not in {result, "dyn"}:
             raise CelCompileError(f"must evaluate to {result}, not {self.result_type}")
-        #: The fields of variables that it reads, each with the variable first: `("workload", "replicas")`.
+        #: The fields that the expression reads, as paths that start with the variable: `("workload", "replicas")`.
         self.paths = frozenset(filter(None, map(_path, walk(checked.root))))
-        #: The path, if the whole expression is one; otherwise empty.
+        #: The path, if the whole expression is a path; otherwise empty.
         self.root = () if checked.root.select_expr.test_only else _path(checked.root)
         self._guard = CostGuard(checked)
         self._program = None if self._guard.is_hopeless else engine.load(checked)
@@ -40,7 +40,7 @@ class Program:
 
         Args:
             data: values of the variables: dicts, lists, str, int, float, bool and None, with any nesting.
-            budget: what this evaluation may cost together with others.
+            budget: the cost that remains for this evaluation and others.
 
         Raises:
             CelRuntimeError: the evaluation fails, such as with `no such key: foo`, or might cost too much.
@@ -57,9 +57,9 @@ def compile_expression(expression: str, variables: Mapping[str, str], *, result:
 
     Args:
         expression: the source.
-        variables: the variables it may use, with their types: `dyn`, `bool`, `int`, `double`, `string`, `list`,
-            `map`, or a map such as `map(string, dyn)`.
-        result: the type it must have, if any; `dyn` passes for every type.
+        variables: the variables that the expression may use, with their types: `dyn`, `bool`, `int`, `double`,
+            `string`, `list`, `map`, or a map such as `map(string, dyn)`.
+        result: the required type of the result, if any; a result of type `dyn` is always accepted.
 
     Raises:
         CelCompileError: the expression is not valid or cannot have the required type.
@@ -81,7 +81,7 @@ def _operand(node: Node) -> tuple[str, ...]:
 
 
 def _to_python(found: Any) -> Any:
-    # Not plain_value(): before Python 3.12 the bindings release one reference to None too many.
+    # Not plain_value(): before Python 3.12 it releases one reference to None too many.
     if found.type().name() == "NULL":
         return None
     value = found.value()
@@ -106,34 +106,34 @@ _FIELDS = {
     "attributes": "map(string, map(string, any))",
     "capacity": "map(string, map(string, kubernetes.Quantity))",
 }
-#: `device` is an object, but the engine supports only objects of compiled protobufs. Declaring its fields as variables
-#: with dots in their names gives each its own type; `device` itself is declared for `cel.bind(d, device, ...)`.
+#: `device` is an object, but the engine supports only objects of compiled protobufs. So each field is declared as a
+#: variable with a dot in its name and its own type; `device` itself is declared for `cel.bind(d, device, ...)`.
 _VARIABLES = {"device": "any"} | {f"device.{name}": type_name for name, type_name in _FIELDS.items()}
-# Variables do not support has() of a field. All fields are required, so it is always true.
+# has() does not accept such a variable. All fields of `device` are required, so has() of a field is always true.
 _HAS_FIELD = re.compile(rf"\bhas\(\s*device\s*\.\s*(?:{'|'.join(_FIELDS)})\s*\)")
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceView:
-    """One device as selectors see it.
+    """One device, as selectors read it.
 
-    Keep the view as long as selectors are evaluated on the device, because it caches their results. Names without a
-    domain are in the driver's domain. Capacities are nano-units, as from `parse_quantity`.
+    It caches the results of selectors, so keep it as long as selectors are evaluated on the device. Names without a
+    domain are in the driver's domain. Capacities are in nano-units, as `parse_quantity` returns them.
     """
 
     driver: str
     allow_multiple_allocations: bool
     attributes: Mapping[str, AttributeValue]
     capacity: Mapping[str, int]
-    #: The result of each evaluated selector; for an error its message.
+    #: The result of each evaluated selector, or its error message.
     verdicts: dict[str, bool | str] = field(default_factory=dict, repr=False)
 
     def variables(self, names: Iterable[str]) -> dict[str, Any]:
-        """The variables of an evaluation with these names."""
+        """The values of the variables with these names."""
         return {name: _GETTERS[name](self) for name in names}
 
     def size(self) -> int:
-        """The size of the largest string or map in it."""
+        """The size of the largest string or map in the view."""
         maps = len(self.attributes), len(self.capacity)
         texts = (self.driver, *self.attributes, *self.capacity, *self.attributes.values())
         return max(*maps, *(len(text.text if isinstance(text, Semver) else str(text)) for text in texts))
@@ -181,7 +181,7 @@ class CompiledDeviceSelector:
         self.expression = expression
         checked = _check(expression)
         result = checked.type_of(checked.root)
-        # `dyn` appears instead of upstream's `any` below a `device` that is bound to another name.
+        # Fields of a `device` that is bound to another name have the type `dyn` here, `any` upstream.
         if result not in {"bool", "any", "dyn"}:
             raise CelCompileError(f"must evaluate to bool or the unknown type, not {result}")
         self._variables = tuple(checked.names() & _VARIABLES.keys())

@@ -1,13 +1,13 @@
-"""Rewrites a checked expression so that the engine evaluates it as Kubernetes would.
+"""Rewrites a type-checked expression so that the engine evaluates it as Kubernetes would.
 
-The type checker sees Kubernetes' types and functions as `environment.yaml` declares them. At run time there are byte
-strings (`values.py`) and the functions of `library/`. So these rules replace nodes of the tree:
+The type checker uses Kubernetes' types and functions as `environment.yaml` declares them. At run time their values are
+byte strings (`values.py`), and the functions are those of `library.py`. So these rules replace nodes of the tree:
 
-* comparisons of quantities and versions become the engine's own, literals of them become constants;
-* functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;
+* comparisons of quantities and versions become the engine's own comparisons, and their literals become constants;
+* functions that return an optional, or a value whose type would be lost in Python, are wrapped or renamed;
 * `find` and `findAll` become the engine's `regex.extract` and `regex.replace`;
-* has() of something without fields is false, and the range of a negative number is empty;
-* a domain that a device does not have is an empty map, instead of an error (`newStringInterfaceMapWithDefault` of
+* has() on a value without fields is false, and the range of a negative number is empty;
+* a domain that a device does not have is an empty map instead of an error (`newStringInterfaceMapWithDefault` in
   `k8s.io/dynamic-resource-allocation/cel/compile.go`);
 * `==` with a version on the left and no version on the right is an error (`k8s.io/apiserver/pkg/cel/semver.go`).
 """
@@ -29,8 +29,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
     """Apply every rule to the tree of `checked`, in place.
 
     Returns:
-        Operator -> the overload that it replaces, which error messages name. And for `regex`, the prefix of errors in
-        patterns.
+        Operator -> the overload that it replaces, whose name is in error messages. And for `regex`, the prefix of
+        errors in patterns.
     """
     operators: dict[str, str] = {}
     for node in walk(checked.root):
@@ -67,7 +67,7 @@ def _call(checked: Checked, node: Node) -> Node | None:
 
 
 def _type(value: Node, found: str) -> Node | None:
-    """The type of a value; for Kubernetes' own types it is their name, which equals only itself."""
+    """The type of a value; for Kubernetes' own types a name that is equal only to itself."""
     if found in values.KUBERNETES_TYPES:
         return constant(found)
     if found == "any":
@@ -81,7 +81,7 @@ def _convert(function: str, value: Node, *, is_text: bool) -> Node:
     if is_text:
         return of_text(value) or call(function, value)
     found = call(function, value)
-    # What the engine can convert, but cel-go cannot; a byte string is a version.
+    # These types the engine can convert, but cel-go cannot; a byte string is a version.
     for kind, named in (("bytes", "kubernetes.Semver"), *([] if function in _OF_BOOL else [("bool", "bool")])):
         refusal = call("@noSuchOverload", constant("size" if function == "size" else f"{function}({named})"))
         found = call("_?_:_", _is_type(value, kind), refusal, found)
@@ -107,9 +107,9 @@ def _select(checked: Checked, node: Node) -> Node | None:
 def _equals(checked: Checked, node: Node) -> Node | None:
     left, right = node.call_expr.args
     left_type, right_type = checked.type_of(left), checked.type_of(right)
-    is_unequal = node.call_expr.function == "_!=_"  # true whenever == is not true, even if it is an error
+    is_unequal = node.call_expr.function == "_!=_"  # true whenever == is not true, even if == is an error
     if left_type == "kubernetes.Quantity" and set(checked.overloads(right)) & _ARITHMETIC:
-        # QUIRK: sums are pointers to quantities, which upstream does not recognize on the right.
+        # QUIRK: (quantity.go) sums are pointers to quantities; as right operands upstream does not recognize pointers.
         return constant(value=True) if is_unequal else call("@noSuchOverload")
     if is_unequal or left_type != "any" or right_type in {"null", *values.KUBERNETES_TYPES}:
         return None
@@ -166,7 +166,7 @@ def _find_all(node: Node) -> Node:
 
 
 def _marked(node: Node) -> Node:
-    """The text, split before and after each match."""
+    """The text, split before and after each match of the pattern."""
     replaced = call("regex.replace", node.call_expr.target, node.call_expr.args[0], constant(rf"{MARK}\0{MARK}"))
     return member_call(replaced, "split", constant(MARK))
 
@@ -192,17 +192,17 @@ def _by_engine(name: str) -> Callable[[Node], Node | None]:
     return lambda text: call(name, call(f"@{name}.string", text))
 
 
-def _as_it_is(_: Node) -> Node | None:
+def _unchanged(_: Node) -> Node | None:
     return None
 
 
-#: Conversion (or size(), which takes any type) -> its rule for strings, if Kubernetes parses them differently.
+#: Conversion (or size(), which accepts any type) -> its rule for strings, if Kubernetes parses strings differently.
 _CONVERSIONS: dict[str, Callable[[Node], Node | None]] = {
     **{name: _by_python(name) for name in ("int", "uint", "double", "bool")},
     **{name: _by_engine(name) for name in ("duration", "timestamp")},
-    **dict.fromkeys(("string", "bytes", "size"), _as_it_is),
+    **dict.fromkeys(("string", "bytes", "size"), _unchanged),
 }
-#: Conversions that accept a bool in cel-go, too.
+#: Conversions that also accept a bool in cel-go.
 _OF_BOOL = frozenset({"bool", "string"})
 _ARITHMETIC = frozenset(
     f"kubernetes.Quantity.{name}({operand})" for name in ("add", "sub") for operand in ("kubernetes.Quantity", "int")
@@ -213,7 +213,7 @@ _OPERATORS = {
     for name in ("kubernetes.Quantity", "kubernetes.Semver")
     for method, operator in (("isGreaterThan", "_>_"), ("isLessThan", "_<_"), ("compareTo", "_<_"))
 }
-#: Overload id → the rule for calls that can only be of this overload.
+#: Overload id -> the rule for calls for which this is the only possible overload.
 _RULES: dict[str, Callable[[Node], Node | None]] = {
     **{
         overload: _operator(operator) if "compareTo" not in overload else _compare_to

@@ -1,9 +1,9 @@
-"""Kubernetes' own CEL types and how they reach the engine, and how a function of a library is declared.
+"""Kubernetes' own CEL types, encoded for the engine, and declarations of library functions.
 
-The engine's Python bindings have no types of their own at run time, but the type checker knows them by name and keeps
-them apart from all other types. So a value of these types is a byte string, and expressions never see that. Quantities
-and versions are encoded so that they can be compared bytewise: the engine compares them itself, without a call into
-Python. (Each call takes a microsecond, and the bindings leak its arguments, some 180 bytes.)
+The engine's Python bindings do not support additional types at run time, but the type checker supports additional type
+names. So values of Kubernetes' types are byte strings at run time; expressions cannot observe that. The encodings of
+quantities and versions can be compared bytewise: so the engine compares them itself, without a call into Python. (Each
+such call takes a microsecond, and the bindings leak its arguments, about 180 bytes.)
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kwhatif.kube.model.quantity import MAX_UINT64
 
 _DIGITS = re.compile(r"[0-9]*")
 _IDENTIFIER = re.compile(r"[-0-9A-Za-z]+")
-#: No longer number fits into 64 bits, and Python refuses to parse thousands of digits.
+#: The maximum number of digits of a 64-bit number; Python does not parse numbers with thousands of digits.
 _MOST_DIGITS = 20
 _NUMBERS = struct.Struct(">QQQ")
 
-# Keys have the same order as versions when compared bytewise, so the CEL engine can compare without calling Python.
+# Keys compared bytewise have the same order as versions, so the CEL engine can compare them without calling Python.
 _END, _NUMERIC, _ALPHANUMERIC = b"\0", b"\1", b"\2"
 _PRERELEASE, _RELEASE = b"\0", b"\1"
 
@@ -49,7 +49,7 @@ class Semver:
     def parse_normalized(text: str) -> Semver:
         """Parse a version, accepting a leading "v", leading zeroes, and missing numbers.
 
-        The patch number may be missing, or patch and minor number: they are 0.
+        A missing patch number, or missing minor and patch numbers, count as 0.
 
         Raises:
             ValueError: the text is not a version; with upstream's message.
@@ -128,7 +128,7 @@ def _without_leading_zeroes(part: str) -> str:
     return stripped if stripped[:1].isdigit() and stripped[:1].isascii() else "0" + stripped
 
 
-# No UTF-8 text starts with this byte, so no ordinary byte string of an expression is mistaken for one of these.
+# No UTF-8 text starts with this byte, so an ordinary byte string of an expression cannot look like these.
 _QUANTITY, _SEMVER, _ADDRESS, _NETWORK, _URL, _FORMAT = (b"\xff" + tag for tag in (b"Q", b"V", b"I", b"C", b"U", b"F"))
 _TAGS = {
     "kubernetes.Quantity": _QUANTITY,
@@ -141,7 +141,7 @@ _TAGS = {
 #: Names of the types that are byte strings at run time.
 KUBERNETES_TYPES = frozenset(_TAGS)
 
-# Enough for every quantity that `parse_quantity` returns for less than a hundred digits.
+# In bytes: enough for every quantity with less than a hundred digits (`parse_quantity`).
 _WIDTH = 64
 _ZERO = 1 << (8 * _WIDTH - 1)
 
@@ -180,7 +180,7 @@ def decode(type_name: str, value: Any) -> Any:
     """Decode a value of the named type: the inverse of `encode`, except that versions are returned as their keys.
 
     Raises:
-        ValueError: the value has another of Kubernetes' types; with cel-go's message.
+        ValueError: the value has a different Kubernetes type; with cel-go's message.
     """
     tag = _TAGS.get(type_name)
     if tag is None:
@@ -203,7 +203,7 @@ def decode(type_name: str, value: Any) -> Any:
 
 
 def decode_any(value: bytes) -> tuple[str, Any] | None:
-    """Name and value of one of Kubernetes' types; None for any other byte string."""
+    """(type name, value) for a value of Kubernetes' types; None for any other byte string."""
     for type_name, tag in _TAGS.items():
         if value.startswith(tag):
             return type_name, decode(type_name, value)
@@ -211,9 +211,9 @@ def decode_any(value: bytes) -> tuple[str, Any] | None:
 
 
 class Function(NamedTuple):
-    """One implementation, found at run time by name, style of call, and the kinds of its arguments.
+    """One implementation; at run time it is selected by name, style of call, and types of arguments.
 
-    A `ValueError` that it raises becomes the error of the expression, with upstream's message.
+    If it raises a `ValueError`, with upstream's message, the expression fails with that message.
     """
 
     name: str
@@ -225,7 +225,7 @@ class Function(NamedTuple):
 
 
 def accepts(parse: Callable[..., Any]) -> Callable[..., bool]:
-    """A function that returns whether `parse` accepts its arguments: `isURL` for `url`."""
+    """A function that returns whether `parse` accepts its arguments, such as `isURL` for `url`."""
 
     def accepted(*args: Any) -> bool:
         try:

@@ -131,7 +131,7 @@ def rbac(
 # --- kwhatif completion SHELL ----------------------------------------------------------------------------------------
 
 
-#: Cobra's `ShellCompDirective`: the shell completes names of files, or does not.
+#: Cobra's `ShellCompDirective`: whether the shell itself completes names of files.
 _DEFAULT, _NO_FILES = 0, 4
 
 
@@ -145,7 +145,7 @@ def completed(words: list[str]) -> list[str]:
     from typer._click.shell_completion import CompletionItem, ShellComplete
 
     class Kubectl(ShellComplete):
-        """The completion of some shell; only what it finds is wanted."""
+        """A shell's completion, of which only the candidates are used."""
 
         def source_vars(self) -> dict[str, Any]:
             return {}
@@ -185,7 +185,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell that the s
 
 
 def cluster_role(lists: Iterable[Asked], *, watch: bool) -> str:
-    """The role as YAML: list, perhaps `watch`, what is read, and get the version, nothing else."""
+    """The role as YAML: `list` (and `watch`) for the resources that are read, `get` for the version, nothing else."""
     verbs = "list, watch" if watch else "list"
     groups: dict[str, dict[str, None]] = {}
     for asked in lists:

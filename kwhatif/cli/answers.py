@@ -1,4 +1,4 @@
-"""The answers of a command: the files that have them (`--report FORMAT=FILE`), and callers other than the shell."""
+"""The answers of a command: written to files (`--report FORMAT=FILE`), or passed to callers other than the shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Answers(NamedTuple):
-    """The answer of a command; `before` is the answer without the edits, if that is wanted too.
+    """The answer of a command; `before`: the answer without the edits, if it is wanted, too.
 
     `session`: the cluster, for pictures of it.
     """

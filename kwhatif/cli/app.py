@@ -59,7 +59,7 @@ COMMANDS = {
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands by name, each imported, and made by Typer, when it is asked for."""
+    """The commands by name. Each is only imported, and created by Typer, when it is needed."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -67,7 +67,7 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             module = import_module(f"kwhatif.cli.{COMMANDS[name]}")
-            made = getattr(module, "app", None)  # of a command of commands
+            made = getattr(module, "app", None)  # a group of commands
             if made is None:
                 from kwhatif.cli.option_groups import expanded
 
@@ -143,7 +143,7 @@ def console() -> NoReturn:
 
 @cache
 def commands() -> Callable[..., int | None]:
-    """All commands; each is made once in a process: that takes Typer longer than most answers."""
+    """All commands; each is created once in a process, as this takes Typer longer than most answers take."""
     return get_command(app)
 
 
@@ -164,7 +164,7 @@ def _run() -> int:
         if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
             _stop_printing()
         said = explained(failure)
-        with suppress(OSError):  # standard error is closed, and the exit code is all that is left
+        with suppress(OSError):  # standard error is closed: only the exit code can be returned
             print(*said.lines, sep="\n", file=sys.stderr)  # noqa: T201
             if os.environ.get("KWHATIF_DEBUG") and (said.code == ExitCode.BUG or isinstance(failure, PluginFailed)):
                 traceback.print_exception(failure)
@@ -173,9 +173,9 @@ def _run() -> int:
 
 
 def _stop_printing() -> ExitCode:
-    """Drop the rest of the output. The code is that of a program which the signal of a closed pipe ends.
+    """Drop the rest of the output. The exit code is that of a program that SIGPIPE ends.
 
-    It is neither a "yes" nor a "no": in `kwhatif gate … | head -1` nothing says whether the answer has come through.
+    It is neither a "yes" nor a "no": in `kwhatif gate … | head -1` it is not known whether the answer was read.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -187,12 +187,12 @@ def _stop_printing() -> ExitCode:
 
 #: How many problems are listed; the rest is only counted.
 MAX_PROBLEMS = 20
-#: Of a text that was given as a path, only the first characters are quoted.
+#: The maximum number of characters that are quoted of a text that was given as a path.
 _MAX_QUOTED = 60
 
 
 class Failure(NamedTuple):
-    """A failure as text; whatever it quotes from the input is inert."""
+    """A failure as text; quotes from the input are inert."""
 
     code: ExitCode
     lines: tuple[str, ...]

@@ -72,7 +72,7 @@ FailOn = Annotated[
 
 
 def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
-    """Everything to count; `like` before a name means nothing more than the name itself."""
+    """The inputs to count; the word `like` before a name has no effect."""
     given = list(manifests or ())
     words = [
         word for place, word in enumerate(given) if word != "like" or "/" not in "".join(given[place + 1 : place + 2])

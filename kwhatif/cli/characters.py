@@ -1,4 +1,4 @@
-"""Output in the encoding of the terminal or pipe: characters that it does not have are replaced by plain ones."""
+"""Output in the encoding of the terminal or pipe: characters that the encoding lacks are replaced by plain ones."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _PLAIN = {
 
 
 def adapt_streams() -> None:
-    """From here on nothing that is printed can fail because of its characters."""
+    """Set up the output, so that printing never fails because of a character."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed (`>&-`): only the exit code is wanted
+        if getattr(sys, name) is None:  # the stream was closed (`>&-`): only the exit code is wanted
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         # The user's choice of "ignore" or "replace" is kept.
@@ -97,7 +97,7 @@ def quoted(text: str) -> str:
     return yaml.safe_dump(yaml.safe_load(text), sort_keys=False, width=120)
 
 
-#: Formats that have their own notation for any character.
+#: Formats with their own notation for any character.
 NOTATIONS: dict[str, Callable[[str], str]] = {
     "json": escaped,
     "yaml": quoted,
@@ -108,7 +108,7 @@ NOTATIONS: dict[str, Callable[[str], str]] = {
 
 
 def spelled(part: RenderableType, encoding: str) -> RenderableType:
-    """The text in characters of the encoding; call it before the layout, as replacements may be wider."""
+    """The text in characters of the encoding. Must be called before the layout, as replacements may be wider."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

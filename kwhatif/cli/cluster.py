@@ -1,4 +1,4 @@
-"""The cluster and the scheduler that options name, and how they are read."""
+"""The cluster and the scheduler from the options, and reading them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
     from kwhatif.report import Report
     from kwhatif.sources.dumps.collected import Progress
-    from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.live.kubeconfig import LiveArguments
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ClusterSource:
             raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
 
     def moment(self, paths: Sequence[str], *, dates: bool = False) -> datetime | None:
-        """The moment of a recording, if these are the dumps; None: the last one.
+        """The moment in a recording, if the dumps are one; None: the last moment.
 
         `dates`: whether the command also uses `--at` without a recording.
 
@@ -94,12 +94,12 @@ class ClusterSource:
 
     @cached_property
     def stages(self) -> Stages:
-        """What `-v` prints in between."""
+        """The stages that `-v` prints."""
         return Stages(verbose=self.verbose)
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
-        """The function that is called with the progress of reading."""
+        """A function that shows the progress of reading."""
         if self.stages.verbose:
             yield self.stages.advance
             return
@@ -107,7 +107,7 @@ class ClusterSource:
             yield advance
 
     def live(self) -> LiveArguments:
-        """The arguments of the library about a live cluster."""
+        """The library's arguments about a live cluster."""
         return {
             "kubeconfig": self.kubeconfig,
             "context": self.context,
@@ -119,7 +119,7 @@ class ClusterSource:
 
 @dataclass(frozen=True)
 class SchedulerSource:
-    """A cluster, and the scheduler to ask about it."""
+    """A cluster and its scheduler."""
 
     where: ClusterSource
     scheduler: SchedulerOptions = field(default_factory=SchedulerOptions)
@@ -159,7 +159,7 @@ class SchedulerSource:
         namespace: str | None = None,
         dates: bool = False,
     ) -> Session:
-        """Read it, and make the edits; `lenient` for commands that handle missing information themselves.
+        """Read the cluster, and apply the edits; `lenient` for commands that handle missing information themselves.
 
         `namespace` is for objects that edits name without one; `dates`: see `ClusterSource.moment`.
 
@@ -216,10 +216,10 @@ class SchedulerSource:
         return Answers(question(session, again), before, session)
 
     def watch(self) -> LiveCluster:
-        """The live cluster, for questions again and again; entering it reads the cluster.
+        """The live cluster, for repeated questions; entering it reads the cluster.
 
         Raises:
-            BadParameter: the options name something that cannot be watched.
+            BadParameter: the options name a cluster that cannot be watched.
         """
         from kwhatif.api.live import watch
 

@@ -1,4 +1,4 @@
-"""Options that say which cluster is meant, what is edited in it, and which autoscaler of nodes it has."""
+"""Options about the cluster: where it is read from, edits of it, and its node autoscaler."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kwhatif.cli.usage import AUTOSCALER, CLUSTER, EDITS, OTHER
 if TYPE_CHECKING:
     from kwhatif.questions.session.session import Session
 
-#: Verbs that are followed by names of nodes.
+#: Verbs of edits that are followed by names of nodes.
 _ABOUT_NODES = ("cordon", "uncordon", "taint")
 
 
 def complete_edit(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Verbs; after those that are about nodes, the names of nodes of the dump that `--from` names."""
+    """Verbs of edits; after verbs about nodes, the names of nodes in the dump of `--from`."""
     from kwhatif.edits.verbs import VERBS
 
     head, blank, last = incomplete.rpartition(" ")
@@ -111,7 +111,7 @@ At = Annotated[
         rich_help_panel=CLUSTER,
     ),
 ]
-#: For commands that need it also without a recording.
+#: The same for commands that also use it without a recording.
 AgesAt = Annotated[
     str | None,
     typer.Option(
@@ -225,7 +225,7 @@ NodeStartup = Annotated[
 
 @dataclass(frozen=True)
 class _Settings:
-    """An autoscaler, and its settings that are not in the cluster."""
+    """An autoscaler, and those of its settings that are not in the cluster."""
 
     autoscaler: str
     node_groups: NodeGroupsFile = None
@@ -260,14 +260,14 @@ class _Settings:
 
 @dataclass(frozen=True)
 class Scaling(_Settings):
-    """The autoscaler that is asked about."""
+    """The autoscaler of the question."""
 
     autoscaler: WhichAutoscaler = "auto"
 
 
 @dataclass(frozen=True)
 class Growth(_Settings):
-    """The autoscaler that adds nodes for pods that find no room, if any."""
+    """The autoscaler that adds nodes for unschedulable pods, if any."""
 
     autoscaler: WhetherGrowing = "off"
     node_startup: NodeStartup = "90s"
@@ -294,7 +294,7 @@ class Growth(_Settings):
         """Refuse an option that contradicts new nodes.
 
         Raises:
-            BadParameter: it is given.
+            BadParameter: the option is given.
         """
         if given and self.is_asked:
             raise typer.BadParameter(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The word for the live cluster in place of a dump.
 _LIVE = "live"
-#: Commands that can be a question: they have one answer about a cluster.
+#: Commands that can be a question: each has one answer about a cluster.
 QUESTIONS = ("schedule", "preempt", "queue", "capacity", "simulate", "drain", "outage", "deschedule", "gate")
 
 Dumps = Annotated[
@@ -136,7 +136,7 @@ def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:
 
 
 def _sources(dumps: Sequence[str], where: ClusterSource) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the two clusters are read from."""
+    """The sources of the two clusters."""
     if where.at is not None:
         raise typer.BadParameter("`kwhatif snapshot info` shows what is in a recording", param_hint="--at")
     if len(dumps) == 2 and not where.from_:
@@ -156,7 +156,7 @@ def _pair(given: Sequence[str] | None, option: str) -> tuple[str | None, str | N
 
 
 def _question(text: str, commands: Any) -> Callable[[Session], Report]:
-    """Asks the command, as it is typed, about a cluster; `commands`: all commands, as Typer builds them.
+    """A question that runs this command line with a cluster; `commands`: all commands, as Typer builds them.
 
     Raises:
         BadParameter: it is not such a command.

@@ -1,4 +1,4 @@
-"""What others than the scheduler decide: `kwhatif autoscale`, `consolidate`, `deschedule` and `resize`."""
+"""Decisions of other components than the scheduler: `kwhatif autoscale`, `consolidate`, `deschedule` and `resize`."""
 
 from __future__ import annotations
 

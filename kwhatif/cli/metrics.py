@@ -1,4 +1,4 @@
-"""`kwhatif serve --metrics` over HTTP: what was measured as Prometheus metrics, and whether it can be trusted."""
+"""`kwhatif serve --metrics` over HTTP: measurements as Prometheus metrics, and whether they can be trusted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOO_OLD = 180.0
 
 
 class Page:
-    """What is served: the last measurements, and how well the cluster is known at the moment."""
+    """The content of the page: the last measurements, and how complete the state of the cluster is."""
 
     def __init__(self) -> None:
         self.measured: Measured | None = None
@@ -152,7 +152,7 @@ def families(measured: Measured) -> Iterator[Metric]:
 
 
 def state_families(age: float, behind: int, restarts: int) -> Iterator[Metric]:
-    """How well the cluster is known: its age in seconds, lists without news at present, restarted watches."""
+    """How complete the cluster's state is: its age in seconds, lists without news at present, restarted watches."""
     from prometheus_client.core import CounterMetricFamily
 
     about = "Seconds since the quietest watch has sent anything: the state is not older than that."

@@ -17,7 +17,7 @@ from kwhatif.cli.cluster_options import complete_version
 
 
 def _complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The gates of the release that are not locked."""
+    """The feature gates of the release that are not locked."""
     from kwhatif.sources.scheduler.release import completed_gates
 
     return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
@@ -38,11 +38,11 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with its groups of options expanded: each group is one parameter of the function.
 
     The type of such a parameter is a dataclass, whose fields are options or other groups; or a TypedDict of options
-    that the library has, too (`api/options.py`). A command that reads a cluster has either a `SchedulerSource` under
+    that the library also has (`api/options.py`). A command that reads a cluster has either a `SchedulerSource` under
     the name `cluster`, or a `ClusterSource` under the name `where`.
     """
     own = inspect.signature(command, eval_str=True)
-    # The wording of a command, or of a later group, for an option wins.
+    # If an option is declared twice, the command's or the later group's help is used.
     parameters = list({parameter.name: parameter for parameter in _spread(own)}.values())
 
     @wraps(command)
@@ -90,7 +90,7 @@ def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
 
 
 def _checking(check: str) -> Callable[[Any], Any]:
-    """A check that refuses a value as the function `check` does, which is only imported if there is a value."""
+    """A check of a value by the function `check`, which is only imported if there is a value."""
     module, _, function = check.partition(":")
 
     def checked(value: Any) -> Any:

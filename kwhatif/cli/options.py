@@ -1,4 +1,4 @@
-"""Options that commands share, so that a command's signature reads as its usage; and names that a shell completes."""
+"""Common options of commands, so that a command's signature reads as its usage; and completion of names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typer.models import OptionInfo
 if TYPE_CHECKING:
     from kwhatif.kube.model.cluster import Cluster
 
-# --- names of nodes and workloads of the dump that --from names ------------------------------------------------------
+# --- completion: names of nodes and workloads in the dump of --from
+# ------------------------------------------------------
 
 
 #: Larger dumps (in bytes) take too long to read for a completion.
@@ -37,7 +38,7 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Objects of the cluster that make pods, as `deploy/shop/web`; the shell itself completes files."""
+    """Objects of the cluster that create pods, as `deploy/shop/web`; the shell itself completes files."""
     from kwhatif.kube.model.kinds import BY_WORD
     from kwhatif.kube.model.workload import POD_SOURCES
 
@@ -114,11 +115,11 @@ AllNamespaces = Annotated[
 ]
 
 
-#: Formats of an answer; of one about several nodes; and of findings.
+#: Formats of an answer; of an answer about several nodes; and of findings.
 Output = Literal["table", "wide", "json", "yaml", "markdown", "html"]
 SweepOutput = Literal[Output, "junit"]
 FindingsOutput = Literal[SweepOutput, "sarif", "github", "gitlab"]
-#: When to colour.
+#: The values of `--color`.
 Color = Literal["auto", "always", "never"]
 
 
@@ -142,7 +143,7 @@ def output_option(choices: object, besides: str = "") -> Any:
 
 
 def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
-    """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
+    """The option `--fail-on` of a command whose answers can meet these conditions, besides caveats.
 
     Args:
         conditions: names in `kwhatif.policy.fail_on.CONDITIONS`.
@@ -172,7 +173,7 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     return option
 
 
-#: Conditions about what follows.
+#: Conditions about the simulation of what follows.
 OF_AFTERMATH = ("pending", "stalled", "cycling")
 ColorOption = Annotated[
     Color,
@@ -254,7 +255,7 @@ class Printing:
 
 
 def check_output(output: SweepOutput, *, each: bool) -> None:
-    """JUnit has a test for each scenario: so there must be scenarios.
+    """Check that `-o junit` has scenarios: JUnit has a test for each.
 
     Raises:
         BadParameter: there are no scenarios.
@@ -264,7 +265,7 @@ def check_output(output: SweepOutput, *, each: bool) -> None:
 
 
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
-    """All manifests that the command line names, at least one.
+    """All manifests on the command line, at least one.
 
     Raises:
         typer.BadParameter: None is.
@@ -286,7 +287,7 @@ def joined(words: list[str] | None) -> list[str]:
 
 
 def read_once(path: str | None) -> Any:
-    """The path of a file; for standard input its text, as two answers may need it."""
+    """The path of a file; for standard input its text, because two answers may need it."""
     import kwhatif
     from kwhatif.sources.text.files import STDIN, standard_input
 

@@ -1,4 +1,4 @@
-"""Progress on standard error: on a terminal, and nowhere else; and what `-v` says of each step."""
+"""Progress on standard error, only if it is a terminal; and the messages of `-v` about each step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Stages:
-    """Says after every stage how long it took and how much memory the process has had at most; or says nothing."""
+    """Prints, after every stage, its duration and the peak memory of the process; or prints nothing."""
 
     def __init__(self, *, verbose: bool) -> None:
         self.verbose = verbose
@@ -36,7 +36,7 @@ class Stages:
             self.end(step.name, f"{step.objects:,} objects{size}")
 
     def end(self, name: str, what: str = "") -> None:
-        """A stage is over."""
+        """End a stage."""
         now = time.perf_counter()
         self._say(name, now - self._last, what)
         self._last = now
@@ -56,7 +56,7 @@ class Stages:
 
 
 def _peak() -> str:
-    """The most memory that the process has occupied; "" where the system does not say (Windows)."""
+    """The peak memory of the process; "" if the system does not provide it (Windows)."""
     try:
         import resource
     except ImportError:
@@ -70,7 +70,7 @@ def mebibytes(count: int) -> str:
     return f"{count / 2**20:,.0f} MiB" if count >= 10 * 2**20 else f"{count / 2**20:.1f} MiB"
 
 
-#: What takes less, in seconds, needs no bar.
+#: Seconds: a shorter task needs no bar.
 PATIENCE = 0.5
 
 
@@ -149,7 +149,7 @@ def _fields(step: ReadingStep) -> dict[str, Any]:
         "objects": f"{step.objects:,} objects",
         "bytes": f"{mebibytes(step.read)} of {mebibytes(step.size)}" if step.size else "",
         "seconds": f"{step.seconds:.1f} s",
-        # There are two dozen lists: short ones make room once they are read.
+        # There are two dozen lists: the bars of short ones are removed once they are read.
         "visible": not step.done or step.objects > 0,
     }
 

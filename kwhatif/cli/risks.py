@@ -1,4 +1,4 @@
-"""What could hurt: `kwhatif audit`, `threats` and `who-fits`."""
+"""Risks: `kwhatif audit`, `threats` and `who-fits`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def audit(
 
     namespace = None if all_namespaces else namespace
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    seconds(options.get("budget", "0"), "--budget")  # refuse what does not exist before anything is read
+    seconds(options.get("budget", "0"), "--budget")  # refuse unknown names before anything is read
 
     def ask(session: Session, _: Sequence[str]) -> Report:
         with counting_progress("what-ifs") as advance:

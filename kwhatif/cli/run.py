@@ -1,4 +1,4 @@
-"""What commands have in common: print an answer, choose the exit code."""
+"""Common code of commands: print an answer, choose the exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PIPE_WIDTH = 65_536
 
 
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
-    """Tables and texts on standard output, in characters that it can hold."""
+    """Print tables and texts on standard output, in characters of its encoding."""
     from rich.text import Text
 
     console = console_of(color)
@@ -43,7 +43,7 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
 
 
 def print_blocks(blocks: Iterable[Block], color: Color) -> None:
-    """Standard output for anything but a report."""
+    """Print blocks that are not a report on standard output."""
     from kwhatif.render.detail import Detail
     from kwhatif.render.terminal import draw
 
@@ -55,7 +55,7 @@ def console_of(color: Color) -> Console:
     from rich.console import Console
 
     class Unicode(Console):
-        """Lays everything out for UTF-8: characters that the output does not have were already replaced, or will be."""
+        """Lays everything out for UTF-8: characters that the output lacks are replaced before or after."""
 
         @property
         def encoding(self) -> str:
@@ -78,7 +78,7 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     """The conditions of `--fail-on`; `strict` adds missing information.
 
     Raises:
-        BadParameter: one is about what follows, which was not asked.
+        BadParameter: a condition is about what follows, which is not simulated.
     """
     from kwhatif.policy.fail_on import parse_fail_on
 
@@ -98,7 +98,7 @@ class Style(NamedTuple):
 
     @property
     def detail(self) -> Detail:
-        """How much of it is printed."""
+        """How much of the answer is printed."""
         from kwhatif.render.detail import Detail, clock
 
         return Detail(now=clock(), wide=self.output == "wide", explain=self.explain, quiet=self.printing.quiet)

@@ -79,7 +79,7 @@ def _require_client() -> None:
 
 
 def _read(files: Sequence[str]) -> Mapping[str, Source]:
-    """The templates, read once: later no file is read."""
+    """The templates; they are read once, and no file is read later."""
     import kwhatif
     from kwhatif.sources.text.files import read_bytes
     from kwhatif.sources.text.inflate import Unreadable

@@ -1,4 +1,4 @@
-"""`kwhatif simulate`: what follows, until nothing happens any more?"""
+"""`kwhatif simulate`: what happens until the cluster has settled?"""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def save(
 
 
 class _Followed:
-    """How a live cluster is written again and again."""
+    """How a followed live cluster is written."""
 
     def __init__(
         self, file: str | None, record: str | None, every: str, keep: str, *, images: bool, anonymize: bool
@@ -128,7 +128,7 @@ class _Followed:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is also written if nothing has changed."""
+        """Whether the cluster is also written if nothing has changed."""
         return self._recorder is not None
 
     def write(self, live: LiveCluster, *, has_changed: bool, is_known: bool) -> None:
@@ -146,7 +146,7 @@ class _Followed:
 
 
 def _follow(followed: _Followed, where: ClusterSource, kinds: KindsOption) -> None:
-    """Write the cluster whenever it has changed and no news is missing; until it is interrupted."""
+    """Write the cluster whenever it has changed and no news is missing, until the process is interrupted."""
     from kwhatif.api.live import watch
 
     if where.from_:

@@ -26,7 +26,7 @@ OTHER = "Other"
 _GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
 #: The options that are used most, first in their group.
 _FIRST = ("--output", "--namespace")
-#: Usage errors, in whichever Click Typer contains: the only public name is that of a subclass.
+#: Usage errors of the Click that Typer contains: only a subclass of it has a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
@@ -50,7 +50,7 @@ class Command(TyperCommand):
         return _first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The usage line, with required arguments written as everywhere else: Click puts braces around them."""
+        """The usage line, with required arguments without the braces that Click puts around them."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
@@ -72,7 +72,7 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A command of commands."""
+    """A group of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and say more about an unknown option than Click does."""
@@ -126,7 +126,7 @@ def _record(param: Any, ctx: Any) -> tuple[str, str]:
     return names, _BOUNDS.sub(lambda found: f"{found[1]} to {found[2]}", _LEAST.sub(r"\1 or more", text))
 
 
-#: How click writes bounds.
+#: How Click prints bounds.
 _LEAST, _BOUNDS = re.compile(r"\bx>=(\d+)"), re.compile(r"\b(\d+)<=x<=(\d+)")
 
 
@@ -137,7 +137,7 @@ def _group_of(option: TyperOption) -> str:
 
 
 def _rank(option: TyperOption) -> int:
-    """Options keep their order otherwise."""
+    """Sort key of options; otherwise they keep their order."""
     return next((rank for rank, name in enumerate(_FIRST) if name in option.opts), len(_FIRST))
 
 
@@ -148,7 +148,7 @@ def _first_sentence(text: str | None) -> str:
 @contextmanager
 def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
     given = list(args)  # Click removes them one by one while a line is being completed
-    if not ctx.resilient_parsing:  # a line that is being completed is not whole yet
+    if not ctx.resilient_parsing:  # a line that is being completed is not complete yet
         _check_attached(ctx, given)
         _check_values(ctx, given)
     try:
@@ -196,7 +196,7 @@ def _check_values(ctx: Any, args: Sequence[str]) -> None:
             raise UsageError(f"{word} needs a value{found}: {word} {param.metavar} ({text})", ctx=ctx)
 
 
-#: The end of a file name, and nothing else: `.yaml`, `.tar.gz`.
+#: Only the extension of a file name: `.yaml`, `.tar.gz`.
 _ENDING = re.compile(r"(\.[a-z0-9]+)+")
 
 
@@ -216,7 +216,7 @@ _OF_KUBECTL = {
 _OF_KUBECTL |= {"--kustomize": _OF_KUBECTL["-k"], "--all-namespaces": _OF_KUBECTL["-A"]}
 
 
-#: How similar an option of the command itself must be to precede a more similar one of another command.
+#: The similarity from which an option of the command itself is suggested before a more similar one of another command.
 _MUCH_LIKE = 0.8
 
 

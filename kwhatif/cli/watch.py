@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Watched(Command):
-    """A command that is run again and again, until it is interrupted."""
+    """A command that runs repeatedly, until it is interrupted."""
 
     def invoke(self, ctx: Any) -> None:
         """Ask, show, wait, and so on."""
@@ -66,16 +66,16 @@ def watch(
     seconds(min_interval, "--min-interval")
 
 
-# --- asked again and again -------------------------------------------------------------------------------------------
+# --- repeated questions ----------------------------------------------------------------------------------------------
 
 
 #: Seconds between updates of the state's age in the terminal.
 _TICK = 1.0
 #: Seconds after which missing news is reported on standard error.
 _WORTH_A_WORD = 5.0
-#: Seconds after which it is asked again in any case (`DefaultPodMaxInUnschedulablePodsDuration`).
+#: Seconds after which the question is repeated in any case (`DefaultPodMaxInUnschedulablePodsDuration`).
 _AT_LATEST = 300.0
-#: The largest share of the time that it computes answers.
+#: The maximum share of the time that is spent on computing answers.
 _SHARE = 0.5
 
 
@@ -87,13 +87,13 @@ class Watching:
         self._live: LiveCluster | None = None
         self._display: _Display | None = None
         self._last: Report | None = None
-        #: When the last question was asked, and how long the answer took.
+        #: When the last question started, and how long the answer took.
         self._asked_at = self._took = 0.0
         self._told: frozenset[str] = frozenset()
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """In this context, commands ask this one."""
+        """A context in which commands get the cluster from here, and pass their answers here."""
         token = WATCHER.set(self)
         try:
             yield
@@ -216,7 +216,7 @@ class _Display:
         raise NotImplementedError
 
     def tick(self, status: str) -> None:
-        """Show how well the cluster is known, if that can be shown in place."""
+        """Show how complete the state is, if the display can be updated in place."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -243,7 +243,7 @@ class _JsonLines(_Display):
 
 
 class _Lines(_Display):
-    """One line for each change, as in a log; at first a line for each thing that may change."""
+    """One line for each change, as in a log; at first a line for each part that may change."""
 
     _has_begun = False
 

@@ -13,12 +13,12 @@ _WORKLOADS: tuple[Controller, ...] = (
     *daemon_set.CONTROLLERS,
     *job.CONTROLLERS,
 )
-#: Those that make pods, or claims for them, and bind these; who owns what stays as it is.
+#: The controllers that create pods and claims for pods, and bind claims. Owner references do not change.
 MAKING_PODS: tuple[Controller, ...] = (*_WORKLOADS, *FOR_CLAIMS)
 
 
 def reacting_controllers() -> tuple[Controller, ...]:
-    """Those that adopt, scale, create and collect, driven by what changes alone."""
+    """The controllers that adopt, scale, create and collect: only changes of objects drive them, not time."""
     from kwhatif.controllers import controller_refs, garbage, horizontal_pod_autoscaler  # not for `schedule`
 
     owners = (*controller_refs.CONTROLLERS, *horizontal_pod_autoscaler.CONTROLLERS)
@@ -26,7 +26,7 @@ def reacting_controllers() -> tuple[Controller, ...]:
 
 
 def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:
-    """Controllers driven by time, then the disruption controller, then those that react.
+    """Controllers driven by time, then the disruption controller, then the reacting controllers.
 
     Args:
         node_monitor_grace_period: kube-controller-manager's flag, in seconds.

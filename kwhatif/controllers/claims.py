@@ -35,7 +35,7 @@ from kwhatif.kube.model.storage import (
 from kwhatif.scheduler.plugins.volume_binding.filtering import VolumeSearch
 from kwhatif.scheduler.plugins.volume_binding.provisioning import NO_PROVISIONER, mismatches
 from kwhatif.workloads.claims import ephemeral_claims, with_resource_claims
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 
 
 class EphemeralVolumes(BackingOff):
@@ -149,7 +149,7 @@ class Binding(NamedTuple):
     claim: PersistentVolumeClaim
     #: The volume that it is bound to; None: it does not change.
     volume: PersistentVolume | None = None
-    #: What had to be assumed, or why it gets no volume.
+    #: The assumptions that were made, or the reason why it gets no volume.
     caveat: Caveat | None = None
 
 
@@ -272,7 +272,7 @@ class VolumeBinder:
 
 
 def caveat_of(claim: str, view: View) -> Caveat | None:
-    """What had to be assumed to bind the claim with this key, or why it could not be bound."""
+    """The assumptions made to bind the claim with this key, or the reason why it could not be bound."""
     caveat: Caveat | None = view.memory(VolumeBinder.name, claim).get(_CAVEAT)
     return caveat
 
@@ -301,7 +301,7 @@ def _is_new(obj: KubernetesObject, view: View) -> bool:
     return created is not None and view.at(created) >= 0
 
 
-#: Those that bind claims to volumes.
+#: The controllers that bind claims to volumes.
 BINDING_CLAIMS = (NewVolumes(), VolumeBinder())
-#: Those that create claims for pods, and bind them to volumes.
+#: The controllers that create claims for pods, and bind them to volumes.
 FOR_CLAIMS = (EphemeralVolumes(), PodResourceClaims(), ResourceClaims(), *BINDING_CLAIMS)

@@ -40,7 +40,7 @@ class Create(msgspec.Struct, frozen=True):
     """
 
     obj: Any
-    #: A pod that the API server has admitted before: it is taken as it stands.
+    #: Whether the API server has already admitted the pod: then it is stored unchanged.
     stored: bool = False
 
 
@@ -63,7 +63,7 @@ class DeletePod(msgspec.Struct, frozen=True):
     grace: float | None = None
     #: A condition to set in the pod's status, such as DisruptionTarget.
     condition: PodCondition | None = None
-    #: What caused it, such as the key of the preemptor.
+    #: The cause of the deletion, such as the key of the preemptor.
     by: str = ""
 
 
@@ -83,11 +83,11 @@ Write = Create | Update | DeletePod | Remove
 class SyncResult(msgspec.Struct, frozen=True):
     """The result of a sync."""
 
-    #: To be made in this order.
+    #: The writes, in the order in which the caller makes them.
     writes: tuple[Write, ...] = ()
     #: Simulated time in seconds at which the key must be synced again, even if nothing changes.
     again: float | None = None
-    #: Simulated time in seconds at which the key must be synced again, too; but it does not keep a simulation running:
+    #: Another simulated time in seconds at which the key must be synced again. It does not keep a simulation running:
     #: if nothing else is due, the simulation ends before it.
     deadline: float | None = None
 

@@ -1,8 +1,8 @@
 """Adoption and release by selectors (`pkg/controller/controller_ref_manager.go`, `ClaimObject`).
 
 A controller releases objects that it owns but no longer selects, and adopts objects without controller that it selects.
-Here that is a separate sync, before the controller's other work. At the start of a simulation all ownership counts as
-settled, except where edits have changed something.
+Here this is a separate sync, before the controller's other work. At the start of a simulation all ownership counts as
+settled, except for objects that edits have changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.job import is_finished
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import survey_of
@@ -46,7 +46,7 @@ class Orphans(Generic[T]):
                 self._file(obj)
 
     def there_are_any(self, namespace: str) -> bool:
-        """Whether there is an orphan in the namespace."""
+        """Whether the namespace has an orphan."""
         return bool(self._places.get((namespace, None)))
 
     def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
@@ -74,7 +74,7 @@ class Orphans(Generic[T]):
             self._own(place).put(key_of(obj), True)
 
     def _own(self, place: _Place) -> _Keys:
-        """The keys at this place, copied before the change because an earlier index still has them."""
+        """The keys of this namespace and label, copied before the change because an earlier index still uses them."""
         known = self._places.get(place)
         own = Overlay() if known is None else known.fork()
         self._places.put(place, own)
@@ -198,7 +198,7 @@ def selector_of(owner: Any) -> Selector | None:
 
 
 def _may_select(owner: Any, obj: Any) -> bool:
-    """Whether the first label of the selector matches: most fail there, and need not be compiled."""
+    """Whether the first label of the selector matches: most selectors fail here, and need not be compiled."""
     selector = owner.spec.selector
     equals: Mapping[str, str] = (getattr(selector, "match_labels", selector) or {}) if selector else {}
     return all(obj.metadata.labels.get(key) == value for key, value in equals.items())
@@ -217,7 +217,7 @@ def _is_claimed(obj: Any, owner: Any) -> bool:
 
 
 def _claim(obj: KubernetesObject) -> tuple[dict[str, str], OwnerReference | None]:
-    """What its ownership depends on: its labels and its controller."""
+    """The fields that ownership depends on: the labels and the controller."""
     return obj.metadata.labels, controller_of(obj.metadata)
 
 

@@ -35,12 +35,12 @@ from kwhatif.workloads.daemon_set import (
     selects_all,
     tolerable_nodes,
 )
-from kwhatif.workloads.generated import hash_of
+from kwhatif.workloads.names import hash_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import content_of
 
-#: The most pods that one sync creates, and deletes.
+#: The maximum number of pods that one sync creates, and that it deletes.
 _BURST = 250
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 15 * 60.0
 _NODES = "nodes"

@@ -26,8 +26,7 @@ from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.workloads.deployment import Bounds, Sized, bounds_for, is_scaling_event, replica_set_of, scale, sync
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import hash_of, uid_of
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import hash_of, natural_number, uid_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.template import content_of, same_template

@@ -1,6 +1,6 @@
 """Device taint eviction: evicts pods from devices with NoExecute taints (`pkg/controller/devicetainteviction`).
 
-Budgets do not matter. The time of a pod starts at the taint's `timeAdded`, not when the taint is seen.
+Budgets are ignored. `tolerationSeconds` count from the taint's `timeAdded`, not from when the taint is seen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="Deletion
 
 
 class DeviceTaintEviction:
-    """Deletes pods whose devices have a NoExecute taint that their claims do not, or no longer, tolerate.
+    """Deletes pods whose devices have a NoExecute taint that their claims do not tolerate, or no longer tolerate.
 
     Its keys are pods. The status of DeviceTaintRules is left out: no rule reads it.
     """

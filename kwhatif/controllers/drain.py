@@ -243,7 +243,7 @@ class KubectlDrain:
 
     @property
     def left(self) -> Hashable:
-        """What is left to do: the nodes that are not started yet, and the pods that are not gone."""
+        """The rest of the command: the nodes that are not started yet, and the pods that are not gone."""
         return tuple(self._left), tuple(pod.left for node in self._at for pod in node.pods)
 
     def is_waiting_for(self, view: View) -> bool:

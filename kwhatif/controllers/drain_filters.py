@@ -52,7 +52,7 @@ class DrainOptions(msgspec.Struct, frozen=True, tag="drain"):
         return None if self.grace_period < 0 else float(self.grace_period)
 
 
-#: With the flags without which hardly any node can be drained; budgets are honoured.
+#: `--ignore-daemonsets` and similar flags, without which hardly any node can be drained; budgets are honoured.
 WITH_FLAGS = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
 
 

@@ -39,7 +39,7 @@ class EvictionRefused(msgspec.Struct, frozen=True):
 
 
 class EvictionApi:
-    """Evictions at one moment: each sees what the previous ones have left of the budgets.
+    """Evictions at one moment: each sees the disruptions that the previous ones have left in the budgets.
 
     These are the API server's own decrements. The disruption controller recounts the budgets later.
     """

@@ -14,7 +14,7 @@ from kwhatif.controllers.pods import keys_of
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.workload import SCALABLE
-from kwhatif.workloads.autoscaling import bounded, scalers_of, target_of
+from kwhatif.workloads.counts import bounded, scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 
 #: Seconds between two syncs of an autoscaler (`--horizontal-pod-autoscaler-sync-period`); also assumed until the

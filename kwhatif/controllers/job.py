@@ -33,7 +33,7 @@ from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.kube.model.workload import Job, JobCondition, completions_of
 from kwhatif.workloads.job import is_finished, is_indexed
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import natural_number
 from kwhatif.workloads.removal import is_active
 
 #: Seconds for which pod events are collected before a sync (`SyncJobBatchPeriod`).

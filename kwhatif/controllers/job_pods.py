@@ -1,4 +1,4 @@
-"""The pods of a Job: their indexes, what follows when one has failed, and which are created or deleted (`manageJob`).
+"""The pods of a Job: their indexes, the effect of failed pods, and which pods are created or deleted (`manageJob`).
 
 (`pkg/controller/job`: `indexed_job_utils.go`, `success_policy.go`, `pod_failure_policy.go`, `backoff_utils.go`.)
 """
@@ -17,7 +17,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import JOB_TRACKING, ContainerStatus, Pod, is_orphaned, is_terminal, pod_condition
 from kwhatif.kube.model.workload import Job, OnExitCodes, PodFailureRule, SuccessPolicy, completions_of
 from kwhatif.workloads.job import INDEX_LABEL, indexed_pod, is_indexed, job_pod, parallelism_of
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import natural_number
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import is_active, removed_first_of_job, sidecar_statuses
 
@@ -189,8 +189,8 @@ class BackoffRecord(NamedTuple):
 def finished_at(ended: EndedPod, view: View) -> float:
     """When the pod finished (`getFinishedTime`).
 
-    By its containers; a pod that was marked as failed by others (podgc, node lost) has no finished ones: then by the
-    time when it became not ready, or was deleted.
+    The time is that of its containers. A pod that others marked as failed (podgc, a lost node) has no finished
+    containers: then it is the time when the pod became not ready, or was deleted.
     """
     pod = ended.pod
     by_containers = _containers_end(pod, view)
@@ -230,7 +230,7 @@ def restarts(pods: Iterable[Pod]) -> int:
 
 # --- creation and deletion ----------------------------------------------------------------------------
 
-#: The most pods that one sync creates or deletes.
+#: The maximum number of pods that one sync creates or deletes.
 _BURST = 500
 
 
@@ -247,7 +247,7 @@ class JobProgress(NamedTuple):
 
 
 class Managed(NamedTuple):
-    """What a sync must do."""
+    """The actions of a sync."""
 
     writes: tuple[Write, ...]
     #: When to sync again.

@@ -181,7 +181,7 @@ class Zones:
         return limiter
 
     def _look(self, nodes: dict[str, Node], counts: ZoneCounts) -> None:
-        """Compute the states of the zones, and set their rates."""
+        """Compute the states of the zones, and set their eviction rates."""
         states = _states(counts)
         memory = self._memory
         known = [zone for zone in memory if zone != "probed"]

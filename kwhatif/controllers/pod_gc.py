@@ -1,7 +1,7 @@
 """podgc: force-deletes pods that nothing else removes (`pkg/controller/podgc/gc_controller.go`).
 
-It runs every 20 s. Here this period starts when the first pod must be removed, so the delay is the maximum of that in
-a real cluster.
+It runs every 20 s. Here this period starts when the first pod must be removed, so the delay is the longest that a real
+cluster can have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What controllers share: finished pods, availability, changes that matter to owners, generated names, revisions."""
+"""Helpers of controllers: finished pods, availability, changes that matter to owners, generated names, revisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwhatif.kube.model.workload import DaemonSet, StatefulSet
 from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import newest_label
 from kwhatif.workloads.deployment import names_for
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.survey import survey_of
@@ -88,7 +88,7 @@ _MADE = "made"
 
 
 def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
-    """Whether the pod has been ready long enough (`IsPodAvailable`); if it is not known since when, it has."""
+    """Whether the pod has been ready long enough (`IsPodAvailable`); yes, if it is not known since when it is ready."""
     if not is_ready(pod):
         return False
     if not min_ready_seconds:
@@ -112,7 +112,7 @@ def _ready_since(pod: Pod, view: View) -> float | None:
 
 
 def standing(pod: KubernetesObject | None) -> tuple[bool, bool, bool, bool]:
-    """What the syncs of workloads depend on: whether the pod exists, is active, is ready, is finished."""
+    """The state that syncs of workloads depend on: whether the pod exists, is active, is ready, is finished."""
     if not isinstance(pod, Pod):
         return False, False, False, False
     return True, is_active(pod), is_ready(pod), is_terminal(pod)

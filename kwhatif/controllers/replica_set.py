@@ -19,7 +19,7 @@ from kwhatif.workloads.owners import reference
 from kwhatif.workloads.removal import active, removed_first
 from kwhatif.workloads.template import pod_of
 
-#: The most pods that one sync creates or deletes (`BurstReplicas`).
+#: The maximum number of pods that one sync creates or deletes (`BurstReplicas`).
 BURST = 500
 
 

@@ -33,8 +33,7 @@ from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import ClaimRetentionPolicy, StatefulSet
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of, uid_of
 from kwhatif.workloads.owners import reference
 from kwhatif.workloads.stateful_set import (
     REVISION_LABEL,
@@ -139,17 +138,17 @@ def moves_of(stateful_set: StatefulSet, view: View) -> Moves:
 class _Steady(NamedTuple):
     """The first pods of a set, in the order of creation, that were available at its last sync.
 
-    While a pod does not change it stays available: a sync that finds the same pods looks only at those after them.
+    A pod that does not change stays available: a sync that finds the same pods only checks the pods after them.
     Without this, an ordered set of n pods would take n syncs of n pods each.
     """
 
     pods: Sequence[Pod] = ()
     by_ordinal: Mapping[int, Pod] = {}
-    #: How many there are of each revision.
+    #: The number of these pods by revision.
     revisions: Mapping[str, int] = {}
-    #: How many of the lowest ordinals these are.
+    #: How many of the lowest ordinals these pods have.
     lowest: int = 0
-    #: The ordinal of the first pod, and the seconds for which pods are ready before they are available, at that sync.
+    #: The ordinal of the first pod, and `minReadySeconds`, at that sync.
     of: tuple[int, int] = (0, 0)
 
 
@@ -163,7 +162,7 @@ class _Sync:
         self._ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
         self._known = self._known_of(pods)
         others = ((ordinal_of(pod.metadata, name), pod) for pod in pods[len(self._known.pods) :])
-        #: The pods that the last sync has not found available.
+        #: The pods that the last sync did not find available.
         self._others = {ordinal: pod for ordinal, pod in others if ordinal is not None}
         self._pods = {**self._known.by_ordinal, **self._others}
         revisions = _revisions(stateful_set, view)
@@ -175,14 +174,14 @@ class _Sync:
         self._current = next((each for each in revisions if each.name == current), revisions[0])
 
     def _known_of(self, pods: Sequence[Pod]) -> _Steady:
-        """The pods that are as the last sync has found them, and available since."""
+        """The pods that have not changed since the last sync found them available."""
         known: _Steady = self._memory.get(_STEADY, _Steady())
         of = self._ordinals.start, self._set.spec.min_ready_seconds
         is_same = not is_reference() and known.of == of and pods[: len(known.pods)] == known.pods
         return known if is_same else _Steady(of=of)
 
     def _note_steady(self) -> None:
-        """Keep for the next sync which pods it need not look at, if they are the same."""
+        """Record the pods that the next sync need not check, if they do not change."""
         known = self._known
         more = dict(takewhile(lambda item: self._replica_of(item[1]).is_healthy, self._others.items()))
         if more and not is_reference():
@@ -218,7 +217,7 @@ class _Sync:
         return None if pod is None else self._replica_of(pod)
 
     def _replica_of(self, pod: Pod) -> Replica:
-        # As by properties, without calls for each of thousands of pods.
+        # The same as the properties, without their calls for each of thousands of pods.
         phase = pod.status.phase
         return Replica(
             pod.metadata.labels.get(REVISION_LABEL, "") == self._update.name,

@@ -1,7 +1,7 @@
 """Taints for nodes' conditions, and the eviction of pods from nodes with NoExecute taints.
 
 (`pkg/controller/nodelifecycle/node_lifecycle_controller.go`, `pkg/controller/tainteviction/taint_eviction.go`.) Budgets
-do not matter. The time of a pod starts when its node's taint is seen, not at the taint's `timeAdded`.
+are ignored. `tolerationSeconds` count from when the taint of the pod's node is seen, not from its `timeAdded`.
 """
 
 from __future__ import annotations
@@ -92,12 +92,13 @@ def _with_taints(node: Node, effect: str, keys: Collection[str], own: Collection
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")
 _NOT_TOLERATED = -1.0
 #: The API server adds tolerations for these to every pod, for 300 s by default (`defaulttolerationseconds`). A pod
-#: without them was never stored by it: it is not known how long it would stay, so it is not evicted.
+#: without these tolerations was never stored by the API server: it is not known how long it would stay, so it is not
+#: evicted.
 DEFAULTED = (NOT_READY, UNREACHABLE)
 
 
 class TaintEviction:
-    """Deletes pods that do not, or no longer, tolerate a NoExecute taint of their node; its keys are pods.
+    """Deletes pods that do not tolerate a NoExecute taint of their node, or no longer; its keys are pods.
 
     QUIRK: (processPodOnNode) once a pod's timer runs, it does not change while all taints are tolerated: a second
     taint that is tolerated for a shorter time has no effect.
@@ -158,7 +159,7 @@ class TaintEviction:
 def evicted_after(pod: Pod, node: Node) -> float | None:
     """Seconds after which the node's NoExecute taints would evict the pod; None: never.
 
-    Taints that the API server makes every pod tolerate do not count: they are temporary.
+    The two taints that the API server makes every pod tolerate do not count: they are temporary.
     """
     taints = [taint for taint in no_execute_taints(node) if taint.key not in DEFAULTED]
     seconds = _tolerated_for(taints, pod.spec.tolerations)
@@ -166,13 +167,13 @@ def evicted_after(pod: Pod, node: Node) -> float | None:
 
 
 def says_for_how_long(pod: Pod, node: Node) -> bool:
-    """Whether the pod's tolerations say for how long it stays on a lost node, as those of stored pods do."""
+    """Whether the pod's tolerations set how long it stays on a lost node; the tolerations of stored pods do."""
     taints = [taint for taint in no_execute_taints(node) if taint.key in DEFAULTED]
     return all(any(tolerates(each, taint) for each in pod.spec.tolerations) for taint in taints)
 
 
 def stays_for_ever(pod: Pod, node: Node) -> bool:
-    """Whether the pod tolerates all NoExecute taints of its node without an end."""
+    """Whether the pod tolerates all NoExecute taints of its node without a time limit."""
     return _tolerated_for(no_execute_taints(node), pod.spec.tolerations) is None
 
 

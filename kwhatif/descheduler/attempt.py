@@ -152,7 +152,7 @@ class StrategyRow(Row):
     evicted: int
     refused: int
     error: str | None = None
-    #: What it logs that explains why it evicts nothing, or stops.
+    #: Its log messages that explain why it evicts nothing, or stops.
     notes: tuple[str, ...] = ()
 
 

@@ -327,7 +327,7 @@ def _defaulted(args: Args) -> Args:
 
 
 def _priority(threshold: PriorityThreshold | None, cluster: Cluster) -> int | str:
-    """The priority from which on pods are protected, or an error (`utils/priority.go`)."""
+    """The lowest priority that protects a pod, or an error (`utils/priority.go`)."""
     if threshold is None or (threshold.value is None and not threshold.name):
         return SYSTEM_CRITICAL_PRIORITY
     priority = threshold.value

@@ -1,8 +1,8 @@
 """Decoding of a policy as the descheduler does it, with Go's error messages (`sigs.k8s.io/json`).
 
 Follows `descheduler/policyconfig.go` and `api/v1alpha2/conversion.go`. The first value of a wrong type is an error;
-unknown fields are collected, and the caller decides what they are. Fields are decoded in the order of the data; see
-`sorted_keys`.
+unknown fields are collected, and the caller decides whether they are errors. Fields are decoded in the order of the
+data; see `sorted_keys`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def go_name(type_: type) -> str:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """The place of a value: the innermost struct, the fields down to it, and the path with indexes."""
+    """The position of a value in the data: the innermost struct, the fields down to it, and the path with indexes."""
 
     struct: str
     fields: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What strategies ask about pods: tolerations, the order of evictions, states of containers, and `NodeFit`.
+"""Checks of pods that strategies share: tolerations, the order of evictions, states of containers, and `NodeFit`.
 
 (`descheduler/pod/pods.go`, `utils/qos.go`, `utils/predicates.go`, `descheduler/node/node.go`.) NodeFit is the
 descheduler's approximation of whether a pod might run on a node: it ignores pod affinity, spread, ports, volumes,
@@ -171,13 +171,13 @@ class OtherNodes:
 
 
 def _said(pod: Pod, requests: Mapping[str, int]) -> bytes:
-    """A key that is equal for pods without anti-affinity that fit on the same nodes."""
+    """Cache key: equal for pods without anti-affinity that fit on the same nodes."""
     asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
     return msgspec.json.encode((*said_of_nodes(pod), asked))
 
 
 def said_of_nodes(pod: Pod) -> tuple[object, ...]:
-    """A key that is equal for pods that the same nodes accept, regardless of resources."""
+    """Cache key: equal for pods that the same nodes accept, regardless of resources."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     selector = sorted((pod.spec.node_selector or {}).items())
     return pod.spec.tolerations, selector, affinity.required if affinity else None

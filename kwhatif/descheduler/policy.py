@@ -238,7 +238,7 @@ class MetricsUtilization(Model):
 
 
 class EvictionLimits(Model):
-    """The most evictions per node by one plugin."""
+    """The maximum number of evictions per node by one plugin."""
 
     go: ClassVar[str] = "api.EvictionLimits"
     node: Uint | None = None

@@ -64,7 +64,7 @@ class Sandbox:
         return format_time(int(self.moment // SECOND + seconds))
 
     def age(self, time: str | None) -> int:
-        """Nanoseconds since a time; a missing one is long ago, as Go's zero time."""
+        """Nanoseconds since a time; a missing time is long ago, like Go's zero time."""
         return self.moment - parse_time(time) if time else 2**63 - 1
 
     # --- nodes and pods ------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""The structured allocator of dynamic resource allocation: which devices of a node a claim would get.
+"""Dynamic resource allocation: the devices that a claim would get on a node.
 
-Follows the variant "incubating", which the default feature gates of 1.36 select
+Follows the "incubating" variant of the structured allocator, which the default feature gates of 1.36 select
 (`staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating`).
 """

@@ -21,10 +21,10 @@ from kwhatif.kube.model.resource import AllocationResult, DeviceAllocationResult
 
 
 def allocation_result(claim: str, taken: Sequence[Taken], node_name: str) -> AllocationResult:
-    """The devices as a `status.allocation` (`createNodeSelector`), and the nodes from which all of them can be used.
+    """The claim's `status.allocation`: the devices, and the nodes that can use all of them (`createNodeSelector`).
 
     Raises:
-        AllocationError: a node selector has a form that slices must not have.
+        AllocationError: a slice has an invalid node selector.
     """
     results = tuple(_result(index, one) for index, one in enumerate(taken))
     return AllocationResult(
@@ -43,14 +43,14 @@ def _result(index: int, taken: Taken) -> DeviceRequestAllocationResult:
         tolerations=taken.request.tolerations,
         binding_conditions=device.model.binding_conditions,
         binding_failure_conditions=device.model.binding_failure_conditions,
-        # Upstream's is random. It only has to distinguish the shares of a device within one claim.
+        # Upstream's share ID is random. It only distinguishes the shares of one device within one claim.
         share_id=str(index) if device.shared else None,
         consumed_capacity={name: to_text(nanos) for name, nanos in taken.consumed.items()},
     )
 
 
 def _node_selector(claim: str, taken: Sequence[Taken], node_name: str) -> NodeSelector | None:
-    """The requirements of all devices as one term; None: they can be used from all nodes."""
+    """The requirements of all devices as one term; None: all nodes can use all devices."""
     fields: list[Requirement] = []
     expressions: list[Requirement] = []
     for device in (one.device for one in taken):
@@ -89,29 +89,29 @@ def _same(left: Requirement, right: Requirement) -> bool:
 
 
 class UnsatisfiedRequest(NamedTuple):
-    """Why the claims cannot be allocated: the request at which the search ended."""
+    """Why the claims cannot be allocated: the first request that no search step could satisfy."""
 
     claim: str
     request: str
     #: The number of requested devices; None: all.
     wanted: int | None
-    #: How many devices on the node match it, and how many of these are free.
+    #: The number of devices on the node that match the request, and the number of free devices among them.
     matching: int
     free: int
-    #: How many more are free, but have taints that the request does not tolerate.
+    #: The number of other devices that are free, but have taints that the request does not tolerate.
     tainted: int = 0
     taints: tuple[Taint, ...] = ()
 
 
 class InvalidPool(NamedTuple):
-    """No solution was found, and a pool that might have had one is invalid."""
+    """No devices were found, and a pool that might have had these devices is invalid."""
 
     pool: str
     problem: str
 
 
 class Allocator:
-    """Allocates claims on one node at a time; nodes share only what is common to all of them."""
+    """Allocates claims on one node at a time; only data that does not depend on the node is shared."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Allocator:
         gates: Gates = BASE_GATES,
         rules: AllocatorRules = BASE_RULES,
     ) -> None:
-        """`tries` limits the effort per node; None: try all possibilities."""
+        """`tries` is the maximum number of search steps per node; None: no limit."""
         self._inventory = inventory(cluster, gates, rules)
         self._rules = rules
         self._allocated = allocated_devices(cluster, gates)
@@ -186,7 +186,7 @@ class Allocator:
 
 
 def _selects(request: Request, device: PoolDevice, node: SelectedNode) -> bool:
-    """Whether the request selects the device; an error does not count, because the search may not have reached it."""
+    """Whether the request selects the device; False for a selector that fails: the search may not have evaluated it."""
     try:
         return request.selects(device, node)
     except AllocationError:
@@ -200,7 +200,10 @@ def _smallest(
     so_far: PartialAllocation,
     devices_of: dict[RequestKey, Sequence[PooledDevice]],
 ) -> int:
-    """The minimum number of devices of the request; if it wants all, also finds them (`validateDeviceRequest`)."""
+    """The minimum number of devices of the request; a request for all devices also fills `devices_of`.
+
+    (`validateDeviceRequest`.)
+    """
     sizes = []
     for request in alternatives:
         if request.problem:

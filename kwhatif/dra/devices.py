@@ -23,7 +23,7 @@ from kwhatif.kube.model.resource import (
     ResourceSlice,
 )
 
-#: Every class can be requested implicitly, by this prefix and its name.
+#: Every class has an implicit extended resource name: this prefix and the name of the class.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
@@ -32,7 +32,7 @@ ClassesOf = Callable[[Cluster], Mapping[str, DeviceClass]]
 
 
 def classes_under(gates: Gates) -> ClassesOf:
-    """The lookup under these gates: without `DRAExtendedResource` no resource name has a class."""
+    """The function that finds the classes; without the gate `DRAExtendedResource` it finds no classes."""
     return device_classes_by_resource if "DRAExtendedResource" in gates else _no_classes
 
 
@@ -46,15 +46,15 @@ def device_classes_by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
 
 
 def _by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:
-    """Built in the order in which the scheduler's informer delivers the classes: by name."""
+    """The classes by resource name, added in the order in which the scheduler's informer delivers them: by name."""
     found: dict[str, DeviceClass] = {}
     for device_class in cluster.all(DeviceClass).values():
         explicit = device_class.spec.extended_resource_name
         if explicit is not None:
             other = found.get(explicit)
             if other is not None and _created(device_class) <= _created(other):
-                # QUIRK: (updateResourceName2class) a class whose explicit name is already taken is dropped
-                # altogether, with its implicit name.
+                # QUIRK: (updateResourceName2class) if another class has the explicit name already, this class is
+                # ignored, also for its implicit name.
                 continue
             found[explicit] = device_class
         found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
@@ -66,7 +66,7 @@ def _created(device_class: DeviceClass) -> int:
     return parse_time(text) if text else -1
 
 
-#: The first release with a separate feature gate for rules; before, they use the gate of taints.
+#: The first minor release with a separate feature gate for rules; before, the gate of taints applies.
 _OWN_GATE = 35
 
 
@@ -100,7 +100,7 @@ def selects(rule: DeviceTaintRule, driver: str, pool: str, device: str | None = 
 def changes_devices(old: DeviceTaintRule | None, new: DeviceTaintRule | None, cluster: Cluster) -> bool:
     """Whether adding, changing or deleting a rule changes taints of devices in the cluster.
 
-    Only then does the scheduler get an event, as for an update of their slice.
+    The scheduler gets an event only if taints change: an update of the devices' slice.
     """
     if not rules_count(cluster.gates, cluster.minor):
         return False
@@ -127,7 +127,7 @@ def _taint_of(rule: DeviceTaintRule | None, found: ResourceSlice, device: str) -
 CounterSets = Mapping[str, Mapping[str, int]]
 
 
-#: The feature gates that allow devices to require preparation before a pod is bound.
+#: The feature gates for devices that must be prepared before a pod is bound (binding conditions).
 BINDING_GATES = frozenset({"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"})
 
 
@@ -139,12 +139,12 @@ class DeviceId(NamedTuple):
     device: str
 
     def __str__(self) -> str:
-        """As the scheduler writes it."""
+        """`driver/pool/device`, as in the scheduler's messages."""
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
 class NodeMatch:
-    """The nodes from which a slice or a device can be used (`NodeMatches`)."""
+    """The nodes that can use a slice or a device (`NodeMatches`)."""
 
     __slots__ = ("_all", "_name", "_terms", "says_anything")
 
@@ -155,7 +155,7 @@ class NodeMatch:
         self.says_anything = bool(name) or all_nodes or selector is not None
 
     def matches(self, node: SelectedNode) -> bool:
-        """Whether it matches the node; it matches no node if nothing is set."""
+        """Whether the node can use the slice or device; False if no field is set."""
         if self._name:
             return node.name == self._name
         return self._all or (self._terms is not None and any_matches(self._terms, node))
@@ -170,17 +170,17 @@ class PoolDevice:
         self.model = model
         self.slice = home
         self.id = DeviceId(home.driver, home.pool, model.name)
-        #: Whether several claims may use it at once, each with a share of its capacity.
+        #: Whether several claims may use the device at the same time, each with a share of its capacity.
         self.shared = model.allow_multiple_allocations and "DRAConsumableCapacity" in gates
         self.counters = tuple((use.counter_set, _nanos(use.counters)) for use in model.consumes_counters)
         added = (rule.spec.taint for rule in home.rules if selects(rule, *self.id))
         self.taints = (*model.taints, *added) if "DRADeviceTaints" in gates else ()
-        #: Whether requests may select it: not if it requires preparation and the gates for that are off.
+        #: Whether requests may select the device: False if it has binding conditions and their gates are off.
         self.selectable = not model.binding_conditions or gates >= BINDING_GATES
         self.takable = not model.consumes_counters or "DRAPartitionableDevices" in gates
         if not self.takable:
             self.counters = ()
-        #: Its own nodes, if the slice selects nodes per device; None: those of the slice.
+        #: The device's own nodes, if the slice selects nodes per device; None: the nodes of the slice.
         self.nodes: NodeMatch | None = None
         if home.per_device:
             self.nodes = NodeMatch(model.node_name, all_nodes=model.all_nodes, selector=model.node_selector)
@@ -188,7 +188,7 @@ class PoolDevice:
 
     @property
     def view(self) -> DeviceView:
-        """The device as selectors see it.
+        """The device, as selectors read it.
 
         Raises:
             CelRuntimeError: an attribute has no valid value; with the scheduler's message.
@@ -216,7 +216,7 @@ class Slice:
         #: Counters that the devices of the whole pool share.
         self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
         self._devices = spec.devices
-        #: The DeviceTaintRules for devices of its pool.
+        #: The DeviceTaintRules that may select devices of the slice.
         self.rules = tuple([rule for rule in rules if selects(rule, spec.driver, spec.pool.name)])
 
     @cached_property
@@ -232,7 +232,7 @@ class Slice:
 
 
 def device_view(device: PoolDevice, *, shared: bool) -> DeviceView:
-    """The device as selectors see it.
+    """The device, as selectors read it.
 
     Raises:
         CelRuntimeError: an attribute has no valid value; with the scheduler's message.

@@ -1,7 +1,7 @@
 """The devices that one attempt has taken (`allocateDevice` in `allocator_incubating.go`).
 
-Capacity that claims share follows `consumable_capacity.go`, constraints between devices `constraint.go`. All amounts
-are nano-units.
+Shared capacity follows `consumable_capacity.go`; constraints between devices follow `constraint.go`. All amounts are in
+nano-units.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Amounts = Mapping[str, int]
 def has_capacity(
     capacities: Mapping[str, DeviceCapacity], requested: _Amounts, used: _Amounts, taken: _Amounts
 ) -> bool:
-    """Whether a device has the requested capacity, beside what others use and what this attempt has taken.
+    """Whether a device has the requested capacity, beside the amounts `used` by others and `taken` by this attempt.
 
     If the device is not shared, no capacity is in use, and the request is a minimum size.
     """
@@ -45,12 +45,12 @@ def has_capacity(
 
 
 def consumed_by(capacities: Mapping[str, DeviceCapacity], requested: _Amounts) -> dict[str, int]:
-    """The capacities of the device that a share for the request consumes."""
+    """The amount of each capacity of the device that a share for the request consumes."""
     return {name: consumption(capacity, requested.get(name)) for name, capacity in capacities.items()}
 
 
 def consumption(capacity: DeviceCapacity, requested: int | None) -> int:
-    """The consumed amount: the request, rounded up by the policy; all of the capacity without a request."""
+    """The consumed amount: the requested amount, rounded up by the policy; without a request, the whole capacity."""
     policy = capacity.request_policy
     if requested is None:
         default = policy.default if policy is not None else None
@@ -92,7 +92,7 @@ def _out_of_range(amount: int, valid_range: CapacityRequestPolicyRange) -> bool:
     return (value(amount) - start) % step != 0
 
 
-#: The type of an attribute and its value; versions are equal if their texts are.
+#: The type of an attribute and its value; versions are equal if their texts are equal.
 TypedValue = tuple[str, str | int | bool]
 
 
@@ -105,7 +105,7 @@ class AttributeConstraint:
         self._devices = 0
 
     def add(self, request: Request, device: PoolDevice) -> bool:
-        """Add the device, or reject it because it has no such attribute or a wrong value."""
+        """Add the device; False if it does not have the attribute, or has a wrong value."""
         if not self._concerns(request):
             return True
         found = find_attribute(device, self._attribute)
@@ -121,12 +121,12 @@ class AttributeConstraint:
             self._forget(request)
 
     def _concerns(self, request: Request) -> bool:
-        """Whether the constraint applies to the request; one that names no requests applies to all."""
+        """Whether the constraint applies to the request; a constraint without request names applies to all requests."""
         names = self._requests
         return not names or (request.parent or request.name) in names or request.path in names
 
     def _takes(self, value: TypedValue | None, request: Request, device: PoolDevice) -> bool:
-        """Store the value, if it is compatible with those of the other devices."""
+        """Store the value, if it is compatible with the values of the other devices."""
         raise NotImplementedError
 
     def _forget(self, request: Request) -> None:
@@ -134,7 +134,7 @@ class AttributeConstraint:
 
 
 class MatchAttribute(AttributeConstraint):
-    """All devices have the attribute, with the same value as the first one."""
+    """All devices have the attribute, with the value of the first device."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         super().__init__(requests, attribute)
@@ -151,8 +151,9 @@ class MatchAttribute(AttributeConstraint):
 class DistinctAttribute(AttributeConstraint):
     """All devices have the attribute, each with a different value.
 
-    QUIRK: (constraint.go) up to 1.36 only one value is stored per request, that of its last device; when that device is
-    removed, the request's earlier values are lost too. Up to 1.34 values of two devices are never equal (`by_device`).
+    QUIRK: (constraint.go) up to 1.36 only one value is stored per request, the value of its last device; when that
+    device is removed, the request's earlier values are lost too. Up to 1.34 the values of two devices are never equal
+    (`by_device`).
     """
 
     def __init__(
@@ -194,7 +195,7 @@ def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: Allocator
 
 
 def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:
-    """The attribute with that full name; a name without a domain is in the driver's domain (`lookupAttribute`)."""
+    """The attribute with this full name; a name without a domain is in the driver's domain (`lookupAttribute`)."""
     attributes = device.model.attributes
     found = attributes.get(name)
     if found is None:
@@ -221,13 +222,13 @@ class Taken(NamedTuple):
     pool: Pool
     device: PoolDevice
     consumed: Mapping[str, int]
-    #: Whether its pool's counters were counted, and whether this attempt had already taken another share of it.
+    #: Whether counters were consumed for it, and whether this attempt had already taken another share of the device.
     counted: bool
     beside: bool
 
 
 class PartialAllocation:
-    """The devices taken for claims; the search takes more, and gives some back.
+    """The devices taken for claims so far; the search takes devices and gives them back.
 
     Claims are identified by their index among the claims of the pod.
     """
@@ -246,15 +247,15 @@ class PartialAllocation:
         self._given = allocated, available, gates, rules
         self._counters = ConsumedCounters(available)
         self._constraints = [make_constraints(claim.constraints, rules) for claim in claims]
-        #: Device -> the claims that have taken it as a whole.
+        #: Device -> the claims that have taken the whole device.
         self._whole: dict[DeviceId, set[int]] = {}
         #: The consumption of the taken shares; every device with shares has an entry.
         self._shares: dict[DeviceId, dict[str, int]] = {}
-        #: By claim, in the order in which devices were taken.
+        #: The taken devices by claim, in the order in which they were taken.
         self.taken: list[list[Taken]] = [[] for _ in claims]
 
     def for_one(self, claim: ClaimToAllocate) -> PartialAllocation:
-        """Nothing is taken yet, and the claim is the only one."""
+        """An allocation for this claim alone, without any taken device."""
         return PartialAllocation((claim,), *self._given)
 
     def in_use(self, claim: int, request: Request, device: PoolDevice) -> bool:
@@ -277,11 +278,11 @@ class PartialAllocation:
         return has_capacity(device.model.capacity, request.capacity, used, sharing)
 
     def take(self, claim: int, request: Request, pool: Pool, device: PoolDevice) -> bool:
-        """Take the device if that is possible; returns whether it was taken.
+        """Take the device if possible; returns whether it was taken.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 what an earlier check has counted stays counted if a
-        later check rejects the device: its counters if it is tainted or violates a constraint, its constraints if there
-        is not enough capacity.
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36, if a later check rejects the device, upstream does
+        not undo earlier checks: its counters stay consumed if it is tainted or violates a constraint, and constraints
+        keep its value if it has too little capacity.
 
         Raises:
             AllocationError: a constraint rejects a device of a request for all devices.
@@ -309,14 +310,14 @@ class PartialAllocation:
         return True
 
     def _counts(self, device: PoolDevice) -> bool:
-        """Whether its counters must be checked; a shared device is counted with its first share."""
+        """Whether the device's counters must be checked; a shared device consumes counters only for its first share."""
         if not device.counters or self._rules.counters_by_slice:
             return bool(device.counters)
         known = self._allocated.shared if self._rules.keeps_books else self._allocated.consumed
         return not (device.shared and (device.id in known or device.id in self._shares))
 
     def _take_back(self, pool: Pool, device: PoolDevice, *, counted: bool) -> None:
-        """Uncount a device that was rejected after it was counted."""
+        """Give back the counters of a device that was rejected after its counters were consumed."""
         if counted and self._rules.keeps_books:
             self._counters.give_back(pool, device)
 
@@ -351,7 +352,7 @@ class PartialAllocation:
     def give_back(self, claim: int) -> None:
         """Undo the last `take` of the claim.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 the counters of a shared device stay counted, and a
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 the counters of a shared device stay consumed, and a
         device without any capacity stays shared.
         """
         taken = self.taken[claim].pop()

@@ -1,4 +1,4 @@
-"""Pools of devices: the slices of one generation that a node can use, and which of their devices are allocated.
+"""Pools of devices: the slices of one generation that a node can use, and the allocated devices.
 
 Follows `pools_incubating.go`, `plugins/dynamicresources/allocateddevices.go`, and `calculateDRAResourceTotals` in
 `noderesources`.
@@ -36,9 +36,9 @@ class Pool(msgspec.Struct, frozen=True):
 
     driver: str
     name: str
-    #: Not all of its slices exist, because its driver is still publishing them.
+    #: Whether slices of the pool are missing, because its driver is still publishing them.
     incomplete: bool = False
-    #: Why it is invalid; "" if it is valid.
+    #: Why the pool is invalid; "" if it is valid.
     problem: str = ""
     #: The devices that the node can use, in the order in which they are tried.
     devices: tuple[PoolDevice, ...] = ()
@@ -47,7 +47,7 @@ class Pool(msgspec.Struct, frozen=True):
     counter_sets: CounterSets = {}
 
     def __str__(self) -> str:
-        """As the scheduler prints it."""
+        """The pool, as in the scheduler's messages."""
         return f"{self.driver}/{self.name}"
 
 
@@ -91,7 +91,7 @@ class DeviceInventory:
         return sorted((pool for pool in pools if pool is not None), key=_order)
 
     def _pool(self, pool_id: PoolId, slices: Sequence[Slice]) -> Pool | None:
-        """The pool; None if a newer generation has nothing for the node."""
+        """The pool; None if there is a newer generation without slices for the node."""
         size, generation = slices[0].pool_size, slices[0].generation
         if self._by_node:
             return _build_of_node(pool_id, slices, incomplete=len(slices) != size)
@@ -157,7 +157,7 @@ def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice])
 
 
 def _build_of_node(pool_id: PoolId, slices: Sequence[Slice], *, incomplete: bool) -> Pool:
-    """Up to 1.34: a pool is invalid only if device names are not unique; the search fails when it reaches the pool."""
+    """Up to 1.34: a pool is invalid only if device names are not unique; a search that reaches the pool then fails."""
     in_order = sorted(slices, key=lambda one: one.name)
     devices = tuple(device for one in in_order for device in one.devices)
     problem = _duplicate("device name", (device.model.name for device in devices))
@@ -190,12 +190,12 @@ _Amounts = dict[str, dict[str, int]]
 
 
 class AvailableCounters:
-    """The rest of each pool's counters, without allocated devices (`checkAvailableCounters`).
+    """Each pool's counters minus those of allocated devices (`checkAvailableCounters`).
 
-    Up to 1.34 they are per slice, for its own devices.
+    Up to 1.34 each slice has its own counters, only for its own devices.
 
-    QUIRK: (allocator_incubating.go) up to 1.36 they are stored by the pool's name alone. If pools of two drivers have
-    the same name, the first one that is used counts for both.
+    QUIRK: (allocator_incubating.go) up to 1.36 counters are stored by the pool's name only. If pools of two drivers
+    have the same name, the counters of the first pool that is used apply to both.
     """
 
     def __init__(self, allocated: Container[DeviceId], rules: AllocatorRules) -> None:
@@ -223,7 +223,10 @@ class AvailableCounters:
         return found
 
     def _count(self, counter_sets: CounterSets, devices: Iterable[PoolDevice]) -> _Amounts:
-        """Unknown counters are ignored (in a slice; a pool would be invalid)."""
+        """The counters minus the consumption of allocated `devices`.
+
+        Unknown counters are ignored: a slice may have them, a pool with unknown counters is invalid.
+        """
         left = {name: dict(counters) for name, counters in counter_sets.items()}
         for device in devices:
             if device.counters and device.id in self._allocated:
@@ -242,7 +245,7 @@ class ConsumedCounters:
         self._owners: dict[str, _Amounts] = {}
 
     def consume(self, pool: Pool, device: PoolDevice) -> bool:
-        """Count the device, unless a counter of the owner is then exceeded, even one that the device does not use."""
+        """Consume the device's counters; False if any counter of the owner, even an unused one, would be exceeded."""
         consumed = self._owners.setdefault(self._available.owner(pool, device), {})
         _count(consumed, device, 1)
         for name, counters in self._available.of(pool, device).items():
@@ -253,7 +256,7 @@ class ConsumedCounters:
         return True
 
     def give_back(self, pool: Pool, device: PoolDevice) -> None:
-        """Uncount the device."""
+        """Give back the device's counters."""
         _count(self._owners[self._available.owner(pool, device)], device, -1)
 
 
@@ -264,7 +267,7 @@ def _count(consumed: _Amounts, device: PoolDevice, sign: int) -> None:
             amounts[counter] = amounts.get(counter, 0) + sign * amount
 
 
-#: Nano-units by capacity.
+#: Nano-units by name of a capacity.
 Capacities = dict[str, int]
 
 
@@ -276,7 +279,7 @@ class AllocatedDevices:
         self.whole: set[DeviceId] = set()
         #: The consumption of all shares of a device; every device with shares has an entry.
         self.shared: dict[DeviceId, Capacities] = {}
-        #: Devices whose shares state their consumption.
+        #: Devices with shares that record their consumed capacity.
         self.consumed: set[DeviceId] = set()
         for claim in cluster.all(ResourceClaim).values():
             allocation = claim.status.allocation
@@ -285,7 +288,7 @@ class AllocatedDevices:
                     self._add(result)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> AllocatedDevices | None:
-        """Itself if the change does not affect the allocated devices."""
+        """This object, if the change does not affect the allocated devices; otherwise None."""
         was, now = (claim.status.allocation if isinstance(claim, ResourceClaim) else None for claim in (before, after))
         return self if was == now else None
 
@@ -318,8 +321,8 @@ def _allocated_under(gates: frozenset[str]) -> Callable[[Cluster], AllocatedDevi
 class DeviceUsage:
     """Counts devices of one class, node by node.
 
-    QUIRK: (resource_allocation.go) slices of outdated generations and of invalid pools count as well, and selectors do
-    not see that a device is shared.
+    QUIRK: (resource_allocation.go) slices of outdated generations and of invalid pools count as well, and for selectors
+    no device is shared.
     """
 
     def __init__(self, cluster: Cluster, device_class: DeviceClass, gates: Gates = BASE_GATES) -> None:
@@ -329,7 +332,7 @@ class DeviceUsage:
         self._selectors = [CelSelector(f"class {device_class.metadata.name}", text) for text in expressions]
 
     def on(self, node: SelectedNode) -> tuple[int, int]:
-        """All devices of the class, and those that are allocated, even as a share; (0, 0) if a selector fails."""
+        """(all devices, devices allocated as a whole or in shares) of the class; (0, 0) if a selector fails."""
         total = held = 0
         try:
             for device in self._visible(node):

@@ -1,8 +1,7 @@
-"""The requests of claims, compiled once per cycle, and the rules by which the allocators of the releases differ.
+"""The requests of claims, compiled once per cycle, and the differences between the allocators of the releases.
 
-Since 1.34 there are three allocators (`structured/allocator.go`): upstream uses the most stable one that supports all
-enabled features. The default values of `AllocatorRules` are those of "incubating" in 1.36, which its default gates
-select.
+Since 1.34 there are three allocators (`structured/allocator.go`): upstream uses the most stable allocator that supports
+all enabled features. The defaults of `AllocatorRules` describe "incubating" in 1.36, the choice of its default gates.
 """
 
 from __future__ import annotations
@@ -48,22 +47,22 @@ class AllocatorRules(NamedTuple):
     names_devices: bool = False
     #: Without the feature gate for partitions, slices with counters are ignored.
     leaves_counters_out: bool = True
-    #: A pool has only the slices for the node, and devices are also taken from an incomplete pool.
+    #: A pool consists only of slices for the node, and devices are also taken from an incomplete pool.
     pools_by_node: bool = False
-    #: The error for a request for capacity names the alternative.
+    #: If a request for capacity is an error, the message names the alternative.
     names_alternative: bool = True
     #: `distinctAttribute` compares pointers: only values of the same device are equal.
     distinct_by_device: bool = False
-    #: After the first device of an alternative that requests all, the search goes on with the first alternative.
+    #: After the first device of an alternative that requests all devices, the search continues with alternative 0.
     forgets_alternative: bool = False
-    #: Slices with counters are used on every node, whatever nodes they select.
+    #: Slices with counters are used on every node, even on nodes that they do not select.
     counters_everywhere: bool = True
-    #: A device consumes the counters of its own slice, and again for each share.
+    #: A device consumes only counters of its own slice, and consumes them again for each share.
     counters_by_slice: bool = False
-    #: A rejected device is uncounted; pools are identified by driver, too; all distinct values are stored; a share
-    #: without capacity counts as a share.
+    #: Counters of a rejected device are given back; counters of pools are stored also by driver; all distinct values
+    #: are stored; a share without capacity counts as a share.
     keeps_books: bool = False
-    #: A request for all devices includes all that are large enough, even if they are in use; then it fails.
+    #: A request for all devices includes all devices that are large enough; it fails if one of them is in use.
     all_by_size: bool = False
 
 
@@ -79,14 +78,14 @@ def base_rules(_gates: Gates) -> AllocatorRules:
 
 
 class AllocationError(Exception):
-    """The claim, its class or the devices are invalid: the scheduler's attempt ends with this message."""
+    """The claim, its class or the devices are invalid: the whole scheduling attempt fails with this message."""
 
 
 class AllocationTimeout(AllocationError):
     """The search on one node took too long."""
 
 
-#: The hint of 1.37 for an expression that reads an attribute that a device lacks (`EnhanceRuntimeError`).
+#: The hint that 1.37 adds if an expression reads an attribute that the device does not have (`EnhanceRuntimeError`).
 _ADVICE = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
     " fields"
@@ -120,7 +119,7 @@ class CelSelector(NamedTuple):
             raise AllocationError(f"{where}: CEL runtime error: {what}") from failure
 
 
-#: Claim and path of a request.
+#: (claim, path) of a request.
 RequestKey = tuple[str, str]
 
 
@@ -130,17 +129,17 @@ class Request(msgspec.Struct, frozen=True):
     #: `namespace/name` of the claim.
     claim: str
     name: str
-    #: The request that this is an alternative of; "" for a request without alternatives.
+    #: The name of the request, if this is one of its alternatives; "" for a request without alternatives.
     parent: str
     #: The number of devices; None: all.
     count: int | None
     admin: bool
-    #: The selectors of the class come first.
+    #: The selectors of the class, then the selectors of the request.
     selectors: tuple[CelSelector, ...]
     tolerations: tuple[Toleration, ...]
     #: Nano-units by capacity.
     capacity: Mapping[str, int]
-    #: Why it can never be allocated; "" if it can.
+    #: Why the request is invalid; "" if it is valid.
     problem: str
 
     @property
@@ -150,7 +149,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> RequestKey:
-        """Identifies the request within the pod."""
+        """The key of the request, unique within a pod."""
         return self.claim, self.path
 
     def selects(self, device: PoolDevice, node: SelectedNode) -> bool:
@@ -167,7 +166,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class ClaimToAllocate(NamedTuple):
-    """A claim without an allocation. Every request is a tuple of alternatives, usually just one."""
+    """A claim without an allocation. Every request is a tuple of alternatives, usually with a single element."""
 
     key: str
     requests: tuple[tuple[Request, ...], ...]

@@ -1,7 +1,7 @@
-"""The search for devices on one node: depth first, the first solution wins (`allocateOne`, `allocateDevice`).
+"""The search for devices on one node: depth first, and the first solution is used (`allocateOne`, `allocateDevice`).
 
-Every step is a generator that yields the step to try next and is sent its outcome. So backtracking reads like
-upstream's recursion, but does not use Python's stack.
+Every step is a generator: it yields the next step to try, and receives the outcome of that step. So the code has the
+structure of upstream's recursion, but does not use Python's stack.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from kwhatif.dra.requests import (
 )
 from kwhatif.kube.matching.nodes import SelectedNode, first_untolerated
 
-#: The most devices of a claim (`AllocationResultsMaxSize`).
+#: The maximum number of devices of a claim (`AllocationResultsMaxSize`).
 MAX_DEVICES = 32
 
-#: Index of a claim, and of a request in it.
+#: (index of a claim, index of a request in the claim).
 RequestPlace = tuple[int, int]
 
 
 class Task(NamedTuple):
-    """The search: devices for claims on one node."""
+    """The input of a search for devices for claims on one node."""
 
     node: SelectedNode
     candidates: Sequence[PooledDevice]
     claims: Sequence[ClaimToAllocate]
-    #: What is allocated, and what the search has taken; changes with every step.
+    #: The allocated devices, and the devices that the search has taken; changes with every step.
     so_far: PartialAllocation
     #: The devices of each request for all devices.
     devices_of: Mapping[RequestKey, Sequence[PooledDevice]]
@@ -44,10 +44,10 @@ class Task(NamedTuple):
 
 
 class FeasibilityBound:
-    """Counts the devices that are left for each request, and so predicts that a search will fail.
+    """Predicts that a search will fail, from the number of devices that remain for each request.
 
-    Upstream tries every combination of devices before it gives up. If only the number of devices matters, the result
-    follows from that number. It is the same result, except that kube-scheduler may exceed its `filterTimeout`.
+    Upstream tries every combination of devices before it fails. If only the number of devices matters, the result
+    follows from that number. The result is the same, except that kube-scheduler may exceed its `filterTimeout`.
     """
 
     def __init__(self, task: Task) -> None:
@@ -60,7 +60,7 @@ class FeasibilityBound:
         ]
         self._needed: dict[RequestKey, int] = {}
         self._usable: dict[RequestKey, list[PoolDevice]] = {}
-        #: Whether devices are taken one by one, whole, and no error ends the search: its outcome can be foreseen.
+        #: Whether the outcome is predictable: devices are taken separately and as a whole, and no error can occur.
         self.is_clear = not (rules.forgets_alternative and any(map(_has_later_all, claims))) and all(
             _is_plain(device) and not pool.problem for pool, device in candidates
         )
@@ -77,13 +77,13 @@ class FeasibilityBound:
         self.is_clear = self.is_clear and all(map(self._is_small_and_free, claims))
 
     def _is_small_and_free(self, claim: ClaimToAllocate) -> bool:
-        """Whether neither the maximum size of a claim nor a failing constraint can end the search in another way."""
+        """Whether the claim cannot exceed the maximum size, and has no constraint that can fail."""
         largest = (max(self._needed[request.key] for request in alternatives) for alternatives in claim.requests)
         wants_all = any(request.count is None for alternatives in claim.requests for request in alternatives)
         return sum(largest) <= MAX_DEVICES and not (wants_all and claim.constraints)
 
     def hopeless(self, start: RequestPlace = (0, 0)) -> RequestPlace | None:
-        """The first request from `start` on for which too few devices are left; None: there may be a solution."""
+        """The first request from `start` on for which too few devices remain; None: there may be a solution."""
         if not self.is_clear:
             return None
         for claim, index, alternatives in self._requests:
@@ -92,7 +92,7 @@ class FeasibilityBound:
         return None
 
     def excludes(self, claim: int, request: Request) -> bool:
-        """Whether too few devices are left for this request, or alternative."""
+        """Whether too few devices remain for this request or alternative."""
         return self.is_clear and not self._is_possible(claim, request)
 
     def _is_possible(self, claim: int, request: Request) -> bool:
@@ -108,7 +108,7 @@ def _has_later_all(claim: ClaimToAllocate) -> bool:
 
 
 def _is_plain(device: PoolDevice) -> bool:
-    """Whether the device is taken as a whole and independently of others, so that it can be counted."""
+    """Whether the device can be counted: it is taken as a whole, independently of other devices."""
     return not device.shared and not device.counters
 
 
@@ -125,7 +125,7 @@ def _all_requests(claims: Sequence[ClaimToAllocate]) -> Iterator[Request]:
     return (request for claim in claims for alternatives in claim.requests for request in alternatives)
 
 
-#: After this number of steps, each claim is looked at by itself; and how many steps that may take.
+#: The number of steps after which each claim is also searched alone, and the maximum number of steps of such a search.
 _PATIENCE, _STEPS_ALONE = 200, 20_000
 
 
@@ -134,21 +134,21 @@ class SearchOutcome(Enum):
 
     DONE = "done"
     FAILED = "failed"
-    #: Failed only because the claim would get too many devices.
+    #: The step failed, only because the claim would get too many devices.
     TOO_MANY = "too many"
 
 
 class SearchStep(NamedTuple):
-    """The device to find next."""
+    """One step: find the next device."""
 
     claim: int = 0
     request: int = 0
     alternative: int = 0
     #: Whether an alternative of the request is chosen.
     decided: bool = False
-    #: The number of devices that the request has.
+    #: The number of devices already taken for the request.
     taken: int = 0
-    #: The first candidate to try: a request tries combinations, not permutations.
+    #: The index of the first candidate to try: so a request tries combinations instead of permutations.
     start: int = 0
 
 
@@ -163,11 +163,11 @@ class DeviceSearch:
         self._task = task
         self._forgets_alternative = rules.forgets_alternative
         self._bound = FeasibilityBound(task)
-        #: Claim and request of the furthest step: if there is no solution, that is the unsatisfied request.
+        #: The claim and request of the furthest step: if there is no solution, this is the unsatisfied request.
         self.furthest: RequestPlace = (0, 0)
 
     def run(self, tries: int | None) -> bool:
-        """Whether devices were found for all claims; then they are in `so_far`. `tries` limits the number of steps.
+        """Whether devices were found for all claims; they are then in `so_far`. `tries` is the maximum number of steps.
 
         Raises:
             AllocationTimeout: the search needs more steps.
@@ -193,10 +193,10 @@ class DeviceSearch:
         return answer is SearchOutcome.DONE
 
     def _has_impossible_claim(self) -> bool:
-        """Whether one of several claims gets no devices even if it is the only one; `furthest` is then in it.
+        """Whether one of several claims cannot be allocated even alone; `furthest` is then a request of this claim.
 
-        The others can only take devices away from it. Upstream tries that claim again for each way to allocate those
-        before it: the same result, except that kube-scheduler may not find it within its `filterTimeout`.
+        The other claims can only take devices away from this claim. Upstream tries it again for each way to allocate
+        the claims before it. The result is the same, except that kube-scheduler may exceed its `filterTimeout`.
         """
         if len(self._claims) == 1 or not self._bound.is_clear:
             return False
@@ -228,7 +228,7 @@ class DeviceSearch:
         return (yield from self._exactly(step, request))
 
     def _first_available(self, step: SearchStep, alternatives: Sequence[Request]) -> SearchSteps:
-        """Try the alternatives in order; the outcome is TOO_MANY only if it is that for all of them."""
+        """Try the alternatives in order; the outcome is TOO_MANY only if every alternative has this outcome."""
         result = SearchOutcome.TOO_MANY
         for index in range(len(alternatives)):
             below = yield step._replace(alternative=index, decided=True)
@@ -254,11 +254,11 @@ class DeviceSearch:
         return (yield from self._any(step, request))
 
     def _next_of_all(self, step: SearchStep, request: Request, fixed: Sequence[PooledDevice]) -> SearchSteps:
-        """Take the next device of a request for all devices: without it there is no solution."""
+        """Take the next device of a request for all devices; if that fails, there is no solution."""
         pool, device = fixed[step.taken]
         if not self._so_far.take(step.claim, request, pool, device):
             return SearchOutcome.FAILED
-        # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not passed on.
+        # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the next step does not get the alternative's index.
         alternative = 0 if self._forgets_alternative else step.alternative
         below = yield step._replace(alternative=alternative, taken=step.taken + 1)
         if below is not SearchOutcome.DONE:
@@ -266,11 +266,11 @@ class DeviceSearch:
         return below
 
     def _any(self, step: SearchStep, request: Request) -> SearchSteps:
-        """Take any device after the request's previous one."""
+        """Take any device that comes after the request's previous device."""
         node, so_far = self._node, self._so_far
         for place in range(step.start, len(self._candidates)):
             pool, device = self._candidates[place]
-            if pool.problem:  # an invalid pool with devices: up to 1.34
+            if pool.problem:  # only up to 1.34 an invalid pool has devices
                 raise AllocationError(f"pool {pool.name} is invalid: {pool.problem}")
             if (
                 so_far.in_use(step.claim, request, device)

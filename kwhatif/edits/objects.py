@@ -46,7 +46,7 @@ from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_object import applied_object, updated_pod
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import with_names
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import natural_number
 
 #: The highest value for users (`HighestUserDefinablePriority` in `pkg/apis/scheduling/types.go`).
 _HIGHEST = 1_000_000_000

@@ -25,7 +25,7 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Deployment, Job, Namespace, ReplicaSet, Scalable
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.autoscaling import bounded, scalers_of, target_of
+from kwhatif.workloads.counts import bounded, scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.owners import pods_of
 

@@ -17,10 +17,10 @@ PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "afterm
 
 
 class Fragile(NamedTuple):
-    """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
+    """The result of the rule `survives`: nodes or zones that must not fail after the manifests are applied.
 
-    `kind` is node or zone, `name` the worst of them, `verdict` its result; `more` others may not fail either.
-    `unjudged`: why none of them could be judged.
+    `kind` is node or zone, `name` the worst one, `verdict` its result; `more` others must not fail either. `unjudged`:
+    why none could be judged.
     """
 
     kind: str
@@ -58,7 +58,7 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Violation]:
 
 
 def _is_of_before(row: PendingRow | RefusedRow, story: Story) -> bool:
-    """Whether what was asked does not cause it: it is not about the manifests or, without these, was already there."""
+    """Whether the question does not cause it: it happens anyway; without manifests, it existed at the start."""
     return row.anyway or (story.caused is None and row.initial)
 
 
@@ -87,7 +87,7 @@ def violation_of(fragile: Fragile) -> Violation:
 
 
 class Brought(NamedTuple):
-    """A finding that was not there before; or one that is worse now: in level, what-ifs and subjects."""
+    """A new finding; or one that is worse now, by level, what-ifs and subjects."""
 
     finding: AuditFindingRow
     was_level: AuditLevel | None = None
@@ -96,12 +96,12 @@ class Brought(NamedTuple):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it was there before, and less bad."""
+        """Whether the finding existed before, and was less severe."""
         return bool(self.was_level or self.what_ifs or self.subjects)
 
 
 class Audited(NamedTuple):
-    """What the rule `audit` found: findings that are new or worse than before; or why nothing could be judged."""
+    """The result of the rule `audit`: findings that are new or worse than before; or why nothing could be judged."""
 
     findings: Sequence[Brought] = ()
     unjudged: str = ""

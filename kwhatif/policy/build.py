@@ -30,9 +30,9 @@ _SCALARS: Mapping[type[inspect.Type], str] = {
 
 
 def mistakes(program: Program) -> Iterator[str]:
-    """Fields that no decision, workload or node has; and an expression that is a field which is not a bool.
+    """Mistakes in an expression: fields that no decision, workload or node has; or a lone field that is not a bool.
 
-    So a typo in a policy is an error, and not a rule that never applies.
+    So a typo in a policy is an error, instead of a rule that never applies.
     """
     for path in sorted(program.paths):
         wrong = _unknown(path)

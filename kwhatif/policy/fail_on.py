@@ -1,4 +1,4 @@
-"""When an answer is a "no" for scripts: the conditions of `--fail-on`, with the names of a policy."""
+"""The conditions of `--fail-on`: when an answer is a "no" for scripts. They have the names of a policy's rules."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "changes": lambda report: report.compare is not None and bool(report.compare.changes),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
-#: Other spellings: a policy's, the name that budgets have in kubectl, and an old one that pipelines may have still.
+#: Other spellings: the policy's, kubectl's name for budgets, and an old one that pipelines may still use.
 _ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation", "asleep": "not-requeued"}
 
 
@@ -150,7 +150,7 @@ def parse_fail_on(text: str, allowed: Collection[str] = CONDITIONS) -> tuple[str
 
     Args:
         text: the list.
-        allowed: the conditions that the answer can hold: another one would never be met.
+        allowed: the conditions that the answer can meet: another one would never be true.
 
     Raises:
         ValueError: a name that is not a condition.

@@ -1,4 +1,4 @@
-"""Evaluates the policy for decisions and caveats, and says what is suppressed."""
+"""Evaluates the policy for decisions and caveats, and applies suppressions."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _entries(annotation: str) -> Iterator[str]:
 def _excuse(text: str) -> Excuse | str:
     names, _, reason = text.partition(":")
     rules = tuple(name.strip() for name in names.split(","))
-    # The names that policies give to rules of a kind are not known here: the kind is enough.
+    # The names that policies give to rules are not known here, so only the kind is checked.
     wrong = next(filter(None, (unknown_rule(rule, [*all_names(), *_kind(rule)]) for rule in rules)), "")
     if wrong:
         return wrong

@@ -44,12 +44,12 @@ class Violation(NamedTuple):
 
     rule: str
     level: Level
-    #: "": `render` says it of the caveat.
+    #: "": `render` adds the sentence of the caveat.
     message: str = ""
     workload: JudgedWorkload | None = None
     pods: tuple[str, ...] = ()
     caveat: Caveat | None = None
-    #: Everything that it concerns, the main subject first: workloads of the manifests, or others.
+    #: All subjects, the main one first: workloads of the manifests, or other objects.
     names: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
 
 
 def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
-    """The number of pods that are not created because of these; part of this finding."""
+    """The number of pods that are not created because these pods do not run; part of this finding."""
     names = {decision.pod for decision in hits}
     if not any(decision.waits_for in names for decision in workload.decisions):
         return ""
@@ -200,7 +200,7 @@ def expression(
 ) -> Find:
     """Pods for which the expression is false, or cannot be evaluated.
 
-    `budgets`: the cost that is left for all expressions of the policy, by pod.
+    `budgets`: the remaining CEL cost for all expressions of the policy, by pod.
     """
 
     def objection(workload: object, decision: Decision) -> str:
@@ -261,7 +261,7 @@ def _any(patterns: Iterable[str], name: str) -> bool:
 
 
 def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
-    """The level of a caveat: as the policy says; else, with `strict`, missing information fails; else its own.
+    """The level of a caveat: the policy's; without one, missing information fails if `strict`; otherwise its own level.
 
     If several patterns match, the exact code wins, then the first pattern.
     """
@@ -298,7 +298,7 @@ def _concerned(caveat: Caveat, workloads: Sequence[JudgedWorkload]) -> Iterator[
 
 
 def max_age(policy: Policy) -> int | None:
-    """The maximum age of a dump, in seconds; None: the policy does not say."""
+    """The maximum age of a dump, in seconds; None: the policy does not set it."""
     return None if policy.snapshot is None else parse_duration(policy.snapshot.max_age) // 1_000_000_000
 
 

@@ -44,7 +44,7 @@ from kwhatif.questions.manifests.new_pods import NewPods
 from kwhatif.questions.pod_groups import GroupTurns
 from kwhatif.questions.session.node_autoscalers import Scaling
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.report import Report
 from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DrainedRow, LandedRow, MovedGroupRow
 from kwhatif.scheduler.framework.profile import Profile

@@ -83,7 +83,8 @@ def gate(  # noqa: PLR0913 - all that the policy looks at
         audited: what the rule `audit` found.
     """
     capture = Capture(session)
-    question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
+    question = replace(question, max_age=max_age(book.policy))
+    question = capture.of(question) if fixes else question
     answer = judge(session, replace(question, reacts=True))
     story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
     answer.caveats.update(dict.fromkeys(caveats))

@@ -32,7 +32,7 @@ from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
-from kwhatif.workloads.many import allowed_pods
+from kwhatif.workloads.counts import allowed_pods
 
 _SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 

@@ -22,7 +22,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation, with_remedies
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Player, together
+from kwhatif.questions.story.settled_cluster import ScenarioPlayer, together
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow, VerdictRow
 from kwhatif.simulation.parameters import Parameters
@@ -102,7 +102,7 @@ class ScenarioOutcome(msgspec.Struct, frozen=True):
         return self.row.scenario
 
 
-class NodePlayer(Player[SweepScenario, ScenarioOutcome]):
+class NodePlayer(ScenarioPlayer[SweepScenario, ScenarioOutcome]):
     """Plays drains, or outages."""
 
     def __init__(

@@ -193,13 +193,13 @@ def advice_sentence(row: AdviceRow) -> str:
 
 
 def counted(report: Report) -> list[tuple[Outcome, str]]:
-    """For workloads without advice whose pods do not all fit: the outcome, and a sentence."""
+    """For a workload without advice, some of whose pods do not fit: the outcome, and a sentence."""
     rows = [each for each in report.workloads if each.unschedulable or each.ignored]
     return [("Unschedulable" if each.unschedulable else "Ignored", f"{each.name}: {each.message}") for each in rows]
 
 
 def _verdict(row: AdvisedRow, report: Report) -> Verdict:
-    """The problem, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
+    """The problem, and the number of pieces of advice: `Deployment shop/web: 2 of 3 pods get a node`."""
     first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
     is_alone = first is not None and (row.of == 1 or row.workload.endswith(f" {row.pod}"))
     doubt = doubt_about(first, report) if first is not None and is_alone else ""
@@ -222,7 +222,7 @@ def _headline(row: AdvisedRow, report: Report, pod: Decision | None) -> str:
 
 
 def introduction(row: AdvisedRow) -> str:
-    """The introduction of the list below, or that there is no advice."""
+    """The introduction of the list below, or a sentence that there is no advice."""
     if row.advice:
         beside = " without evictions" if row.outcome == "Preempts" else ""
         return f"What would help{beside}, the cheapest first (each was tried):"

@@ -95,7 +95,7 @@ def _caveats(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[Block]:  # noqa: C901, PLR0911, PLR0912 - one arm for each answer, nothing else
-    """The verdict and its evidence. A module is imported when it is needed: most reports need only one."""
+    """The verdict and its evidence. Modules are imported when they are needed: a report usually needs only one."""
     if report.scenarios:
         from kwhatif.render.maintenance import scenarios
 
@@ -167,7 +167,7 @@ def _judged(report: Report, detail: Detail) -> Iterator[Block]:
 
 
 def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
-    """What follows is below the verdict, and above the evidence."""
+    """The blocks, with the aftermath below the verdict and above the evidence."""
     first, *others = parts
     yield first
     if report.story is not None:
@@ -178,7 +178,7 @@ def _with_aftermath(report: Report, parts: Iterable[Block]) -> Iterator[Block]:
 
 
 def _growth(report: Report) -> Iterator[Block]:
-    """The nodes that an autoscaler has added for the answer; nothing without an autoscaler."""
+    """The nodes that an autoscaler has added; nothing without an autoscaler."""
     if report.autoscaler is not None and report.command != "autoscale":
         from kwhatif.render.autoscale import growth
 
@@ -200,7 +200,7 @@ def edit_lines(report: Report) -> Iterator[str]:
 
 
 def _touched(row: EditRow) -> Iterator[str]:
-    """What it has changed, then what it has created and deleted, by kind."""
+    """The objects that the edit has changed; then those that it has created and deleted, by kind."""
     for change in ("changed", "created", "deleted"):
         by_kind: dict[str, list[TouchedRow]] = {}
         for touched in row.touched:
@@ -229,7 +229,7 @@ def _changed(objects: Sequence[TouchedRow]) -> str:
 
 
 def _field(change: ChangeRow, *, alone: bool) -> str:
-    """For many objects, the list indexes are those of the first one; they do not matter then."""
+    """For many objects, list indexes are those of the first object; they do not matter then."""
     name = change.field if alone else _INDEX.sub("[…]", change.field)
     if change.after is None:
         return f"{name} removed"

@@ -39,7 +39,7 @@ _STOPPED = {"budget": "the time of --budget was over", "interrupted": "it was in
 
 
 def audit(report: Report, row: AuditRow, detail: Detail) -> Iterator[Block]:
-    """The verdict, a line for each of the worst findings, and what was not judged; or everything about one finding."""
+    """The verdict, a line for each of the worst findings, and unjudged what-ifs; or everything about one finding."""
     if row.explained:
         yield from _explained(report, next(each for each in row.findings if each.id == row.explained))
         return
@@ -86,7 +86,7 @@ def _verdict(row: AuditRow, doubt: str) -> Verdict:
 
 
 def _table(found: Sequence[AuditFindingRow], detail: Detail) -> Table:
-    """A row for each finding; its fix is below, and is cut unless everything is asked for."""
+    """A row for each finding. Its fix is below it, and is cut unless everything is wanted."""
     owned = any(each.owner for each in found) and detail.wide
     columns = (words("Level"), words("Finding"), *([words("Owner")] if owned else []), name("ID"))
     rows = [
@@ -106,9 +106,9 @@ def _cut(text: str, detail: Detail) -> str:
 
 
 def fix_words(finding: AuditFindingRow) -> str | None:
-    """The fix in a few words: edits, or a flag; and on how many what-ifs it was proven, if not on all.
+    """The fix in a few words: edits or a flag, and for how many what-ifs it was proven, if not for all.
 
-    Or why no fix was looked for, if that takes too long.
+    If the search would take too long, the reason why there is none.
     """
     fix = finding.fix
     if fix is None and finding.takes is not None:

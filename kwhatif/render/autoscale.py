@@ -27,7 +27,7 @@ from kwhatif.words.amounts import listed, plural, some
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
 
 
-# --- what is added ---------------------------------------------------------------------------------------------------
+# --- added nodes -----------------------------------------------------------------------------------------------------
 
 
 def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Block]:
@@ -46,7 +46,7 @@ def autoscale(report: Report, row: AutoscaleRow, detail: Detail) -> Iterator[Blo
 
 
 def _outside(report: Report) -> Mapping[str, list[str]]:
-    """Pods of the manifests that do not wait for a node, by what they wait for."""
+    """Pods of the manifests for which a node would not help (gated, denied, ignored), by reason."""
     found: dict[str, list[str]] = {}
     for each in report.decisions:
         if each.outcome in ("Gated", "Denied", "Ignored"):
@@ -57,7 +57,7 @@ def _outside(report: Report) -> Mapping[str, list[str]]:
 
 
 def growth(row: AutoscaleRow) -> Iterator[Block]:
-    """What was added while another question was answered."""
+    """The nodes that were added while another question was answered."""
     said = _added(row)[1]
     yield Heading(_capital(said))
     yield from _rounds(row)
@@ -161,7 +161,7 @@ def _lacking(nearest: NearestGroup | NearestNode) -> str:
     return "; ".join(map(sentence, nearest.evidence)) or "; ".join(nearest.reasons)
 
 
-# --- what is removed -------------------------------------------------------------------------------------------------
+# --- removed nodes ---------------------------------------------------------------------------------------------------
 
 
 def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator[Block]:
@@ -175,7 +175,7 @@ def consolidate(report: Report, row: ConsolidateRow, detail: Detail) -> Iterator
 
 
 def explained(row: ConsolidateRow) -> str:
-    """Whether the node in question is removed, and why not: one line."""
+    """Whether the node in question is removed, and if not, why, in one line."""
     node = row.explained
     shown = "".join(f"; a drain shows: {_proof(each)}" for each in row.drains)
     for each in row.nodes:
@@ -224,7 +224,7 @@ def _closest(row: NodeVerdict) -> str:
     return f", nearest is {row.nearest.node}: {_lacking(row.nearest)}"
 
 
-#: The meaning of upstream's reasons; those that are clear are left out.
+#: The meaning of upstream's reasons; reasons that are clear by themselves are left out.
 _REASONS: Mapping[str, str] = {
     "NotUnneededOtherReason": "the autoscaler looks at no node now",
     "CurrentlyBeingDeleted": "it is on its way out already",
@@ -285,7 +285,7 @@ def _plan(row: ConsolidateRow) -> Iterator[Block]:
 
 
 def _money(row: NodeVerdict | DisruptionCommand, columns: Sequence[object]) -> Sequence[str | None]:
-    """What is saved, if the table has a column for it."""
+    """The savings, if the table has a column for them."""
     return [None if row.saved is None else f"{row.saved:g}" for _ in columns]
 
 

@@ -1,6 +1,6 @@
-"""What a report says, as blocks: made once for each command, and drawn by `terminal` and `markdown`.
+"""Blocks: the content of a report. Each command makes them once; `terminal` and `markdown` draw them.
 
-A block says what its content is, not how it looks: texts are plain, and a drawer escapes them and shortens the names of
+A block describes its content, not its appearance: texts are plain, and a drawer escapes them and shortens the names of
 nodes; signs and tones are names, for which a drawer has glyphs and colours. The glyphs of plain text are here
 (`GLYPHS`).
 """
@@ -30,7 +30,7 @@ GLYPHS: Mapping[Sign, str] = {
     "doubtful": "!",
     "bad": "✘",
 }
-#: How many rows of a table a terminal shows, unless all are wanted.
+#: The maximum number of rows of a table in a terminal, unless all are wanted.
 _MOST_ROWS = 20
 
 
@@ -46,14 +46,14 @@ class Span:
     exact: bool = False
 
 
-#: A sentence, or its parts. A part without a tone has that of the whole.
+#: A sentence, or its parts. A part without a tone has the tone of the whole sentence.
 Words = str | Sequence[str | Span]
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-#: How certain a statement is. `several`: it is one of several outcomes.
+#: How certain a statement is. `several`: other outcomes are possible, too.
 Degree = Literal["assumed", "several", "proven"]
 #: The weakest first.
 DEGREES: Sequence[Degree] = ("assumed", "several", "proven")
@@ -71,10 +71,10 @@ PROVEN = Sure("proven")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer in one line. `tone`: other than the sign's. `minor`: the answer about a part.
+    """The answer in one line. `tone`: if it differs from the sign's tone. `minor`: the answer about a part.
 
     `doubt`: what it depends on, for the same line. `sure`: how certain it is (see `certainty`); a drawer that shows it
-    leaves out the doubt, which it includes.
+    leaves out the doubt, as it includes the doubt.
     """
 
     text: Words
@@ -94,7 +94,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of what follows."""
+    """The title of the blocks that follow."""
 
     text: str
 
@@ -110,7 +110,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A sentence in a list, and commands to copy. `depth`: below how many others it stands."""
+    """A sentence in a list, and commands to copy. `depth`: its level in nested lists."""
 
     text: Words
     commands: Sequence[str] = ()
@@ -135,7 +135,8 @@ class Change:
     after: float
 
 
-#: None: nothing. Several texts are on separate lines, or are separated by semicolons. A span is never cut.
+#: A value of a table; None: empty. Several texts are on separate lines, or separated by semicolons. A span is never
+#: cut.
 Value = str | Span | int | None | Change | Sequence[str]
 
 
@@ -150,7 +151,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the values of a column are: words, names of objects, names of nodes, or numbers.
+    """A column of words, names of objects, names of nodes, or numbers.
 
     `named`: the title is a name, and is not changed. `droppable`: it may be left out if there is no room and all its
     values are equal.
@@ -167,9 +168,10 @@ Row = Sequence[Value | Cell]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with a value for each column. `most`: how many rows are enough, unless all are wanted; None: all.
+    """Rows with a value for each column. `most`: the maximum of rows, unless all are wanted; None: all.
 
-    `rest`: in place of rows that were not made. `named`: a table above may lead to each row, by its first value.
+    `rest`: a row instead of the rows that were not made. `named`: an earlier table may link to each row, by its first
+    value.
     """
 
     columns: Sequence[Column]

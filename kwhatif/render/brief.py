@@ -30,18 +30,18 @@ from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
 from kwhatif.words.amounts import plural
 
-#: How many rows of a table, and items of a list, are shown: the first of these that fits.
+#: The maximum numbers of rows of a table and items of a list: the first of these numbers that fits is used.
 _ROWS = (20, 10, 5, 3, 1)
 #: Characters of one sentence or cell.
 _MAX_TEXT = 600
 #: Reserved for the last line, which says what is left out.
 _LAST = 60
-#: Each match is at most a token: some letters, some digits, spaces, or any other character.
+#: Each match is at most one token: a few letters, a few digits, spaces, or any other character.
 _PIECE = re.compile(r"[A-Za-z]{1,3}|[0-9]{1,2}|\n|[ ]{2,}|[^A-Za-z0-9\s]")
 
 
 def tokens(text: str) -> int:
-    """The largest number of tokens of the text: tokenizers need no more for ASCII names and sentences, or for bytes."""
+    """An upper bound of the text's tokens: tokenizers need no more for ASCII names and sentences, or for bytes."""
     return sum(1 if piece.isascii() else len(piece.encode()) for piece in _PIECE.findall(text))
 
 

@@ -85,7 +85,7 @@ def _of_workloads(peak: PeakRow) -> str:
 
 
 def _places(fit: FitRow) -> Iterator[Block]:
-    """What was counted; then by zone, and by node."""
+    """The counted pods; then by zone, and by node."""
     if _is_one_gang(fit):
         nodes = [(each, sum(counts)) for each, counts in _counts(fit)]
         yield from folded("Where they land", Table([node(), number("Pods")], nodes))
@@ -213,7 +213,7 @@ def _evicts(row: CapacityRow) -> bool:
 
 
 def _how(row: CapacityRow) -> str:
-    """Whether it is at the peak, and with evictions, if they are possible."""
+    """Whether the count is at the peak, and whether with evictions, if these are possible."""
     if row.fit is None:
         return ""
     if row.peak is not None:
@@ -263,7 +263,7 @@ def fit_number(fit: FitRow) -> str:
 
 
 def _lacking(row: CapacityRow) -> str:
-    """What the missing sets request in all; "" if none are missing."""
+    """The total requests of the missing sets; "" if none are missing."""
     target = row.target
     if target is None or target.met:
         return ""

@@ -1,4 +1,4 @@
-"""How certain a statement is: proven, one of several outcomes, or assumed; and what a verdict depends on, in short."""
+"""How certain a statement is: proven, one of several outcomes, or assumed; and in short, what a verdict depends on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.report.risks import AuditFindingRow
 from kwhatif.report.story import Story
 from kwhatif.words.amounts import plural
 
-#: A cluster may decide otherwise, by chance or by an order that is not known.
+#: Caveats of which the cluster may decide differently, at random or by an unknown order.
 SEVERAL = frozenset[type](
     {
         scheduling.OrderOfEquals,
@@ -24,7 +24,7 @@ SEVERAL = frozenset[type](
         autoscaling.ExpanderTied,
     }
 )
-#: These only say how it was judged: as the cluster does it.
+#: Caveats that only say how it was judged: the cluster does the same.
 EXACT = frozenset[type](
     {
         scheduling.BudgetComputed,
@@ -84,7 +84,7 @@ def choices(story: Story) -> str:
 
 
 def _sure(found: Iterable[Sure], caveats: Iterable[Caveat]) -> Sequence[Sure]:
-    """Everything that makes it uncertain, the weakest first."""
+    """The reasons for uncertainty, the weakest degree first."""
     kept = [caveat for caveat in caveats if type(caveat) not in EXACT]
     several = in_short([caveat for caveat in kept if type(caveat) in SEVERAL])
     assumed = in_short([caveat for caveat in kept if type(caveat) not in SEVERAL])
@@ -115,7 +115,7 @@ def _tied(tied: int, pods: int) -> Iterator[Sure]:
 
 
 def _equals(decision: Decision) -> int:
-    """How many nodes are equally good for it."""
+    """The number of nodes that are equally good for the pod."""
     if decision.outcome == "Preempts" and decision.preemption is not None:
         return len(decision.preemption.ties)
     return len(decision.ties) if decision.outcome == "Placed" else 0
@@ -160,14 +160,14 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
     """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
 
     Args:
-        report: for a gate, only what its policy warns of, or fails on, counts.
-        concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
+        report: for a gate, only caveats count of which its policy warns, or on which it fails.
+        concerns: whether a caveat is about the subject of the verdict, see `about_pod` and `about_workload`.
     """
     return in_short(filter(concerns, _that_count(report)))
 
 
 def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
-    """What all verdicts depend on: said once, below them."""
+    """The caveats on which all verdicts depend; they are shown once, below the verdicts."""
     about = [about_pod(decisions[0]) if row is None else about_workload(row, decisions) for row, decisions in parts]
     return frozenset(caveat for caveat in _that_count(report) if all(concerns(caveat) for concerns in about))
 
@@ -192,7 +192,7 @@ def of_command(report: Report) -> Callable[[Caveat], bool]:
 
 
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
-    """Whether a caveat concerns the pod, and the sentence about it does not already say so."""
+    """Whether a caveat concerns the pod, and is not already part of the sentence about it."""
 
     def concerns(caveat: Caveat) -> bool:
         if isinstance(caveat, manifests.PodSecurityNotChecked):  # there may be thousands of pods
@@ -201,7 +201,7 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
             return decision.pod in caveat.pods
         match caveat:
             case reading.NoBudgets() | reading.NoNodes():
-                return False  # the sentence says it
+                return False  # part of the sentence
             case reading.NoPriorityClasses():
                 return decision.outcome in ("Preempts", "Unschedulable")
             case (

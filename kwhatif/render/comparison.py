@@ -90,7 +90,7 @@ def _capacity_headline(comparison: Comparison, after: CapacityRow) -> str:
 
 
 def _capacity_number(row: CapacityRow) -> str:
-    """What is counted: how many pods fit, or how many nodes are needed."""
+    """The number: how many pods fit, or how many nodes are needed."""
     added = row.added_nodes
     if added is not None:
         return f"{added.limit if added.nodes is None else added.nodes:,}"
@@ -141,7 +141,7 @@ def _cell(row: FateRow | None) -> Cell:
     return Cell(None) if row is None else Cell(fate(row), sign=row.outcome)
 
 
-# --- what answers come to --------------------------------------------------------------------------------------------
+# --- results of answers ----------------------------------------------------------------------------------------------
 
 
 def ends(report: Report) -> Iterator[tuple[str, str]]:
@@ -241,7 +241,7 @@ def _scenario_verdicts(report: Report) -> Mapping[str, str]:
 
 
 def summary(report: Report) -> Iterator[str]:
-    """What the first answer says, a line for each thing that may change."""
+    """The first answer, with a line for each part that may change."""
     if report.command in ("queue", "preempt") and not report.decisions:
         yield "no pod waits for a node"
     yield from (f"{subject}: {said}" for subject, said in answers(report))
@@ -317,7 +317,7 @@ def _because(answer: ClusterAnswerRow, row: CompareRow) -> Sequence[str]:
 
 
 def _changes_by_object(rows: Sequence[ClusterChangeRow]) -> Iterator[tuple[str, Sequence[str]]]:
-    """What is changed, and how: all changes of an object together; for new and deleted pods the workload."""
+    """The changed objects, each with all its changes; new and deleted pods by workload."""
     for (what, of_pods), found in groupby(rows, lambda row: (row.workload or row.object, bool(row.workload))):
         some_rows = list(found)
         if of_pods and len({each.object for each in some_rows}) > 1:

@@ -44,7 +44,7 @@ from kwhatif.words.workload import group_name, group_sentence
 def decisions(report: Report, detail: Detail) -> Iterator[Block]:
     """Workload by workload, then pods without a workload: the worst first, pending pods in queue order.
 
-    If there are many, a line each; on a page with the evidence for pods that are not placed.
+    If there are many, one line for each; a page also has the evidence for pods that are not placed.
     """
     parts = without_members(parts_of(report), report.pod_groups)
     yield from group_parts(report.pod_groups, detail)
@@ -96,7 +96,7 @@ def _lines(parts: Sequence[Part], report: Report, detail: Detail) -> Iterator[It
 
 
 def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[Part]:
-    """The last parts whose pods are all placed: they need no line each."""
+    """The parts at the end whose pods are all placed: they need no lines of their own."""
     if detail.quiet or detail.page or report.command == "preempt":
         return []
     good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
@@ -104,7 +104,7 @@ def _hidden(parts: Sequence[Part], report: Report, detail: Detail) -> Sequence[P
 
 
 def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, minor: bool) -> Iterator[Block]:
-    """The first pod of each outcome whose decision says why; with `-o wide`, all."""
+    """For each outcome, the first pod whose decision has the reasons; with `-o wide`, all pods."""
     counts = Counter(decision.outcome for decision in decisions)
     shown: set[str] = set()
     for decision in decisions:
@@ -123,7 +123,7 @@ def _first_of(alike: int) -> str:
 
 
 def _head(decision: Decision, report: Report, detail: Detail, *, of: int) -> Verdict:
-    """The verdict; shorter if the line about the workload has said why."""
+    """The verdict; shorter if the line about the workload already has the reason."""
     if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
         text = (exact(decision.pod, "strong"), f" {verb(decision.outcome, 1)}")
         return Verdict(text, decision.outcome, sure=of_decision(decision, report))
@@ -149,7 +149,7 @@ def _sum(report: Report, detail: Detail) -> Verdict:
 
 
 def evidence(decision: Decision, report: Report, detail: Detail) -> Iterator[Folded]:
-    """What the decision rests on: nodes, candidates, victims, and the scheduler's words."""
+    """The evidence of the decision: nodes, candidates, victims, and the scheduler's message."""
     found = _preemption(decision, detail) if report.command == "preempt" else _placement(decision, detail)
     return folded(f"Evidence: {decision.pod}", *found, bare=True)
 
@@ -220,7 +220,7 @@ def group_parts(row: PodGroupsRow | None, detail: Detail, *, with_pods: bool = T
 
 
 def _group_verdict(group: GroupRow) -> Verdict:
-    """Sign, group, and what becomes of it."""
+    """The sign, the group, and its result."""
     before, _, rest = group_name(group).partition(group.group)
     sign = "Preempts" if group.outcome == "scheduled" and group.victims else _SIGN[group.outcome]
     return Verdict((before, exact(group.group, "strong"), f"{rest} {group_sentence(group)}"), sign)

@@ -214,7 +214,7 @@ def _quality(row: DescheduleRow) -> Quality:
 
 
 def _rounds(row: DescheduleRow) -> str:
-    """The result of later cycles; "" if it does not matter."""
+    """The result of later cycles; "" if there is nothing to say."""
     later = row.rounds[1:]
     if not row.evicted:
         return ""

@@ -18,7 +18,7 @@ from kwhatif.report.story import Story
 
 
 class NodeNames:
-    """The suffix that all these names share, from a dot on: `.eu-west-1.compute.internal`; "" if there is none."""
+    """The common suffix of all node names, from a dot on: `.eu-west-1.compute.internal`; "" if there is none."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         distinct = set(names)
@@ -115,9 +115,9 @@ class Detail(msgspec.Struct, frozen=True):
     wide: bool = False
     explain: bool = False
     quiet: bool = False
-    #: For a page: it folds the evidence, has more room, and is read without standard error.
+    #: Whether it is for a page: a page folds the evidence, has more room, and is read without standard error.
     page: bool = False
-    #: For a page without a limit of its length: it also has the timeline of a drain.
+    #: Whether it is for a page without a maximum length: it also has the timeline of a drain.
     has_room: bool = False
     names: NodeNames = NodeNames()
     #: The caveats that the last line names; None: all.

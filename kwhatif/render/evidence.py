@@ -35,7 +35,7 @@ class Objection(NamedTuple):
 class RejectedGroup(NamedTuple):
     """Nodes with the same objections, the scheduler's own first."""
 
-    #: Known names, and how many nodes they are from.
+    #: The known names, and the total number of nodes.
     nodes: list[str]
     size: int
     objections: list[Objection]
@@ -67,7 +67,7 @@ def rejected_groups(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[Rej
 
 
 def may_evict(decision: Decision) -> bool:
-    """Whether preemption was tried for the pod: then obstacles that eviction can remove count less."""
+    """Whether preemption was tried for the pod: then obstacles count less that an eviction can remove."""
     return decision.preemption is not None and decision.preemption.eligible
 
 
@@ -80,7 +80,7 @@ def objections_of(row: RejectedRow) -> Sequence[RejectedRow | ObjectionRow]:
 
 
 def _is_cordon(objection: RejectedRow | ObjectionRow) -> bool:
-    """Whether it is the taint of a cordoned node: the cordon already says that."""
+    """Whether this is the taint of a cordoned node, which is redundant to the cordon."""
     taints = [evidence for evidence in objection.evidence if isinstance(evidence, UntoleratedTaint)]
     return bool(taints) and all(taint.key == UNSCHEDULABLE_TAINT.key for taint in taints)
 
@@ -95,7 +95,7 @@ def _is_too_small(row: RejectedRow) -> bool:
 
 
 def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
-    """Sort key, the nearest first: too small, not cleared by eviction, number of objections; then the most nodes."""
+    """Sort key, the nearest first: too small, not cleared by eviction, number of objections; then more nodes first."""
     found = objections_of(group[0])
     lasting = sum(objection.code != "Unschedulable" for objection in found) if may_evict else len(found)
     return _is_too_small(group[0]), lasting, len(found), -_size(group)
@@ -151,7 +151,7 @@ def _feasible(row: FeasibleRow, plugins: Sequence[str], *, is_best: bool) -> Row
 
 
 def rejected_table(rows: Sequence[RejectedRow], detail: Detail, *, may_evict: bool = False) -> Table:
-    """Rejected nodes, the nearest miss first: those with the same objections in one group, or one by one if wide.
+    """Rejected nodes, the nearest first: nodes with the same objections in one group, or if wide, each in its own row.
 
     `may_evict`: obstacles that eviction can remove count less.
     """
@@ -184,7 +184,7 @@ def _each(rows: Sequence[RejectedRow]) -> Table:
 
 
 def _objections(first: str, parts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Row]:
-    """A row per objection, so that each reason is beside its evidence; the first cell only once."""
+    """A row per objection, so that each reason is beside its evidence; only the first row has the first cell."""
     for reasons, evidence in parts:
         yield first, reasons, evidence
         first = ""
@@ -198,7 +198,7 @@ _MOST_STEPS = 5
 
 
 class VictimGroup(NamedTuple):
-    """Victims of one owner and priority, and what their budgets say."""
+    """Victims of one owner and priority, and their budgets."""
 
     victims: list[VictimRow]
     budgets: list[str]
@@ -222,7 +222,7 @@ class VictimGroup(NamedTuple):
 
 
 def victim_groups(candidate: CandidateRow, *, each: bool) -> list[VictimGroup]:
-    """The victims in the scheduler's order; those of one owner and priority together, unless `each` is wanted."""
+    """The victims in the scheduler's order, grouped by owner and priority; with `each`, one pod per group."""
     groups: dict[object, list[VictimRow]] = {}
     for victim in candidate.victims:
         owner = victim.workload or victim.owner
@@ -288,7 +288,7 @@ def _ages(victims: Sequence[VictimRow], now: int) -> str:
 # --- candidates, and how they were found -----------------------------------------------------------------------------
 
 
-#: How many candidates are shown unless all are asked for.
+#: The number of candidates that are shown, unless all are wanted.
 BEST = 10
 
 #: How kube-scheduler compares candidates, in order: column, and what makes a candidate better.

@@ -44,7 +44,7 @@ def _dumped(content: object, dumper: type[yaml.SafeDumper]) -> str:
     import yaml
 
     class Dumper(dumper):  # type: ignore[misc, valid-type]
-        """Quotes what could act, so that it can be escaped."""
+        """Quotes texts with active characters, so that they can be escaped."""
 
         def represent_str(self, data: str) -> yaml.ScalarNode:
             style = None if is_safe(data.replace("\n", "")) else '"'
@@ -59,7 +59,7 @@ def _dumped(content: object, dumper: type[yaml.SafeDumper]) -> str:
 def to_baseline(report: Report) -> str:
     """The findings of an audit as a YAML file for `--baseline`, to fill in, each with its line above it.
 
-    Those that are accepted keep their owner, reason and last day.
+    Findings that are already accepted keep their owner, reason and last day.
     """
     found = () if report.audit is None else report.audit.findings
     head = f"apiVersion: {API_VERSION}\nkind: AuditBaseline\naccepted:{'' if found else ' []'}\n"

@@ -158,7 +158,7 @@ _LEVELS: dict[str, tuple[Quality, Tone]] = {"error": ("bad", "bad"), "warning": 
 
 
 def _list(found: Sequence[Issue]) -> Listing:
-    """The same as a list with places, for a page."""
+    """The findings as a list with their places, for a page."""
     return Listing([Item(tuple(_with_places(group)), sign=_LEVELS[group[0].level][0]) for group in grouped(found)])
 
 
@@ -210,12 +210,12 @@ class Issue(NamedTuple):
     #: The subject: the workload, or the place of a broken manifest; may be empty.
     subject: str
     message: str
-    #: Its place; "" and 0 if that is not known.
+    #: Its file and line; "" and 0 if they are not known.
     file: str
     line: int
-    #: The same in each run, as long as rule, workload and file are.
+    #: Equal in each run, as long as rule, workload and file are the same.
     fingerprint: str
-    #: Why it is suppressed, if so; and whether the reason is in the manifest.
+    #: The reason why it is suppressed, if it is; and whether the reason is in the manifest.
     suppressed: str | None = None
     in_source: bool = False
     #: One of its pods, with the evidence, if any.
@@ -279,7 +279,7 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
     decision = next((explained[pod] for pod in finding.pods if pod in explained), None)
     message = finding.message
     if finding.rule in {"unschedulable", "rollout"} and decision is not None and decision.message:
-        # The most useful reason instead of the scheduler's words, which are with the evidence.
+        # The most useful reason, instead of the scheduler's message, which is in the evidence.
         message = message.replace(decision.message, why(decision))
     elif finding.rule == "denied" and decision is not None:
         message += did_you_mean(decision)
@@ -298,7 +298,7 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
 
 
 def grouped(found: Iterable[Issue]) -> list[list[Issue]]:
-    """The issues; those that only differ in subject and place are together, in the order of the first."""
+    """The issues; issues that only differ in subject and place are grouped, in the order of the first of each."""
     groups: dict[object, list[Issue]] = {}
     for issue in found:
         alike = (issue.rule, issue.level, issue.message, issue.suppressed, issue.in_source)

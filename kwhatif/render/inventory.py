@@ -1,4 +1,4 @@
-"""Blocks for what a dump holds and lacks, and for what stays readable in an anonymized snapshot."""
+"""Blocks: what a dump contains and lacks, and which texts stay readable in an anonymized snapshot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kwhatif.sources.saving.anonymize import Kept
 from kwhatif.sources.saving.words import AMOUNT, NUMBER, TIME
 from kwhatif.words.amounts import amount, plural, some
 
-#: Of these, which name nothing, only a few are shown.
+#: Kinds of texts without names: only a few of them are shown.
 _MEASURES = (AMOUNT, NUMBER, TIME)
 
 
@@ -40,7 +40,7 @@ def kept_blocks(kept: Iterable[Kept]) -> Iterator[Block]:
     yield Sentence("Everything else that is a text has another name in the snapshot, or is not in it.", "faint")
 
 
-#: The most nodes with unique shapes, and pending pods, that are listed; more are only counted.
+#: The maximum number of nodes with unique shapes, and of pending pods, that are listed; others are only counted.
 _MAX_SHAPES = 15
 _MAX_PENDING = 10
 

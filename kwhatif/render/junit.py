@@ -15,7 +15,7 @@ from kwhatif.report.risks import AuditFindingRow, AuditRow, ProbeRow
 from kwhatif.report.story import ScenarioRow
 from kwhatif.words.amounts import plural, took
 
-#: Valid characters elsewhere, but not in XML.
+#: Characters that are not valid in XML.
 _NONCHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 
@@ -25,7 +25,7 @@ def clean(text: str) -> str:
 
 
 def suite(name: str, edits: Iterable[str]) -> ET.Element:
-    """A suite of JUnit's, with the edits that its tests rest on."""
+    """A test suite, with the edits on which its tests are based."""
     made = ET.Element("testsuite", name=clean(name))
     lines = list(edits)
     properties = ET.SubElement(made, "properties") if lines else made
@@ -35,7 +35,7 @@ def suite(name: str, edits: Iterable[str]) -> ET.Element:
 
 
 def count(element: ET.Element, tests: int, failures: int, errors: int = 0) -> None:
-    """How many tests of a suite, or of all, there are, and how many of them do not pass."""
+    """Attributes: the number of tests of a suite, or of all suites, and how many do not pass."""
     for name, number in {"tests": tests, "failures": failures, "errors": errors}.items():
         element.set(name, str(number))
 

@@ -1,4 +1,4 @@
-"""What maintenance does, in blocks: many drains or outages, each alone; another release; a pod that is resized."""
+"""Maintenance in blocks: many drains or outages, each alone; another release; a pod that is resized."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from kwhatif.words.amounts import listed, plural, some, took
 
 
 def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
-    """The summary: which nodes may go, and the worst effect."""
+    """The summary: which nodes may be removed, and the worst effect."""
     is_drain = command == "drain"
     may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
     bad, count = [row.scenario for row in rows if not row.verdict.ok], len(rows)
@@ -78,7 +78,7 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
 
 
 def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iterator[Block]:
-    """The scenarios whose stories are not kept, and the commands that play them, for a page."""
+    """The scenarios without a story in the report, and the commands that play them, for a page."""
     others = [row for row in rows if row.story is None and row.command]
     if detail.page and others:
         title = f"{plural(len(others), 'story', 'stories')} not kept here, and the commands that play them"
@@ -88,7 +88,7 @@ def _others(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> Iter
 
 
 def _scenario(row: ScenarioRow) -> Row:
-    """Its name, whether the node may go, the numbers, and why not."""
+    """Its name, whether the node may be removed, the numbers, and if not, why."""
     verdict = row.verdict
     numbers = (verdict.moved, len(verdict.pending), verdict.preempted)
     may = Cell("yes", "good") if verdict.ok else Cell("no", "bad")
@@ -203,7 +203,7 @@ def _cell(row: LandingRow, other: LandingRow) -> Cell:
 
 
 def resize(report: Report, row: ResizeRow, detail: Detail) -> Iterator[Block]:
-    """The decision, who says so, what is in the way, and what follows."""
+    """The decision, who makes it, the obstacles, and what follows."""
     yield verdict(_decision(row), qualifier(report))
     if detail.quiet:
         return
@@ -221,13 +221,13 @@ def resize(report: Report, row: ResizeRow, detail: Detail) -> Iterator[Block]:
 
 
 def _was_asked(row: ResizeRow) -> bool:
-    """Whether the resize is asked for: an updater that does nothing, or evicts at once, does not."""
+    """Whether a resize is requested: an updater that does nothing, or evicts at once, does not request one."""
     updater = row.updater
     return updater is None or updater.acts == "resizes" or updater.why in ("refused", "deferred", "infeasible")
 
 
 def _updater(row: ResizeRow, updater: UpdaterRow) -> tuple[Quality, str]:
-    """What a VerticalPodAutoscaler does about the pod."""
+    """The decision of a VerticalPodAutoscaler about the pod."""
     change, who = f" ({row.change})" if row.change else "", f"VerticalPodAutoscaler {updater.vpa}"
     match updater.acts:
         case "resizes":

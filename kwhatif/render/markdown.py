@@ -33,10 +33,10 @@ from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
 from kwhatif.words.amounts import plural
 
-#: The most rows, and the most characters in folded parts: a comment may have 65,536 characters.
+#: The maximum number of rows, and of characters in folded parts: a comment may have 65,536 characters.
 _MAX_ROWS = 100
 _MAX_FOLDED = 30_000
-#: The most characters of a text in a cell or a list, and of a sentence.
+#: The maximum number of characters of a text in a cell or a list, and of a sentence.
 _MAX_TEXT = 300
 _MAX_SENTENCE = 2000
 
@@ -72,7 +72,7 @@ def comparison_to_markdown(comparison: Comparison) -> str:
 
 
 def fixes_to_markdown(report: Report) -> str:
-    """Only what the gate says about the smallest fix."""
+    """Only the gate's text about the smallest fix."""
     return "" if report.advise is None else _joined(smallest_fixes(report.advise))
 
 
@@ -88,7 +88,7 @@ def _joined(blocks: Iterable[Block]) -> str:
 
 
 def prose(text: str, most: int = _MAX_TEXT) -> str:
-    """The text without any markup, mention or link; at most that many characters of it."""
+    """The text without any markup, mention or link; at most this number of characters."""
     text = safe(text)
     shown = text if len(text) <= most else text[: most - 1] + "…"
     return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, shown))
@@ -186,7 +186,7 @@ def _item(mark: str, item: Item, depth: int) -> Iterator[str]:
 
 
 def _summary(title: str) -> str:
-    """HTML, in which a mention would still work."""
+    """Text for HTML, in which a mention would still work."""
     return html.escape(safe(shortened(title))).replace("@", f"@{_ZERO_WIDTH_SPACE}")
 
 

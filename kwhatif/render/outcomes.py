@@ -1,4 +1,4 @@
-"""Outcomes in words, how good they are, and their order."""
+"""Outcomes: their words, their quality, and their order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def verb(outcome: Outcome, count: int) -> str:
 
 
 def doubted(quality: Quality, doubt: str) -> Quality:
-    """A good outcome is doubtful if it depends on something that is not known."""
+    """The quality; a good outcome is doubtful if it depends on unknown facts."""
     return "doubtful" if quality == "good" and doubt else quality
 
 

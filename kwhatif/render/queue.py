@@ -1,4 +1,4 @@
-"""`kwhatif queue` in blocks: the queue as a table, and what would wake the pods that were asked about."""
+"""`kwhatif queue` in blocks: the queue as a table, and what would wake the pods in question."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def queue(report: Report, row: QueueRow, detail: Detail) -> Iterator[Block]:
 
 
 def _still_waits(pod: QueuedPodRow) -> bool:
-    """Not for pods that edits delete or help."""
+    """Whether the pod is still pending after the edits."""
     return pod.after is None or (pod.after.fate != "Gone" and pod.after.node is None)
 
 
@@ -112,7 +112,7 @@ def _tried(row: QueuedPodRow, now: int) -> str:
 
 
 def _history(row: QueuedPodRow, now: int) -> str:
-    """The attempts that Events show, in sentences."""
+    """The attempts, as far as Events show them, in sentences."""
     evicted = f"It has evicted {some(row.evicted)}." if row.evicted else ""
     if not row.attempts:
         return evicted
@@ -198,7 +198,7 @@ def _now(row: QueuedPodRow) -> str:
 
 
 def _worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
-    """Without changes after which the pod still does not fit, if there are others."""
+    """The changes; if some of them make the pod fit, only these and the flush."""
     enough = any(row.enough for row in wake_ups)
     return [row for row in wake_ups if row.enough or not enough or isinstance(row.cause, Flush)]
 

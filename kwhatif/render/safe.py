@@ -9,12 +9,12 @@ import unicodedata
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
-#: The most characters of one text that are shown: names and the scheduler's messages are far shorter.
+#: The maximum number of characters of a text: names and the scheduler's messages are far shorter.
 _MOST_SHOWN = 10_000
 
 
 def shortened(text: str) -> str:
-    """The text without its middle if it has a megabyte of the input: the important parts are at its ends."""
+    """The text, without its middle if it is far too long: the important parts are at its ends."""
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]} … {text[-_MOST_SHOWN // 2 :]}"
 
 
@@ -58,7 +58,7 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 def json_escape(character: str) -> str:
-    r"""As JSON and YAML write it: `\u20ac`, and two of these beyond the first 65,536 characters."""
+    r"""The escape in JSON and YAML: `\u20ac`; two of these for characters beyond U+FFFF."""
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 

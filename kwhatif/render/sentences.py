@@ -1,4 +1,4 @@
-"""The only place where evidence becomes prose: a sentence for one node, and one for many nodes."""
+"""Evidence in words, which is only done here: a sentence for one node, and one for many nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kwhatif.scheduler.framework.evidence import (
 )
 from kwhatif.words.amounts import amount, plural, some
 
-#: The most different sentences about nodes; and about selectors, beside the most frequent one.
+#: The maximum number of different sentences about nodes; and about selectors, beside the most frequent one.
 _MOST_SENTENCES = 3
 _MOST_SELECTORS = 2
 
@@ -43,7 +43,7 @@ E = TypeVar("E")
 
 
 def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of evidence, nothing else
-    """What the evidence says about one node."""
+    """The evidence about one node, as a sentence."""
     match evidence:
         case InsufficientResource():
             return _insufficient(evidence)
@@ -98,7 +98,7 @@ def _insufficient(evidence: InsufficientResource) -> str:
         return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
-    # # Besides victims that have not ended yet, pods that will take their room count.
+    # # Victims that have not ended yet count, and also the pods that will take their room.
     free = max(evidence.allocatable - evidence.used, 0)
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 
@@ -218,7 +218,7 @@ def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
 
 
 def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
-    """How much is left on the node, which has the most unless it is the only one."""
+    """The free amount on the node, which is the largest one unless there is only one node."""
     if free <= 0:
         return f"none free on {node}" if only else "none free"
     return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
@@ -242,7 +242,7 @@ def _cut(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool) -> list[str]:
-    """What the pod requires and most of the nodes lack, and what they have instead; other requirements with counts."""
+    """The requirement that most nodes do not meet, and what they have instead; other requirements with counts."""
     wanted = Counter(evidence.terms for _, evidence in found)
     terms, count = wanted.most_common(1)[0]
     said: Counter[str] = Counter()

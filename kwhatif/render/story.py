@@ -1,4 +1,4 @@
-"""The story of a simulation in blocks: how it ends, what is different, and what caused what."""
+"""The story of a simulation in blocks: its end, the differences, and the causes of events."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from kwhatif.report.story import (
 from kwhatif.words.amounts import in_seconds, plural, some, took
 from kwhatif.words.workload import group_line
 
-#: The most rows about what happens anyway.
+#: The maximum number of rows about what happens anyway.
 _MOST_ANYWAY = 12
 
 
 def first_line(story: Story) -> tuple[Quality, str]:
-    """The result of what was asked; for a drain or an outage its verdict."""
+    """The result; for a drain or an outage, its verdict."""
     story = of_question(story)
     if story.verdict is not None:
         quality, said = _of_verdict(story, story.verdict)
@@ -94,13 +94,13 @@ def _headline(story: Story) -> str:
 
 
 def _not_placed(story: Story) -> list[GroupRow]:
-    """The groups of pods without a place in the end."""
+    """The groups of pods that do not have a node at the end."""
     groups = () if story.pod_groups is None else story.pod_groups.groups
     return [group for group in groups if group.outcome != "scheduled"]
 
 
 def _hit(story: Story) -> list[GroupRow]:
-    """The groups that lose a pod because of what was asked, and do not get it back."""
+    """The groups that lose a pod because of the question, and do not get it back."""
     lost = {row.pod for row in story.pending if not row.anyway} | {row.pod for row in story.gone if not row.anyway}
     members = () if story.pod_groups is None else story.pod_groups.pods
     hit = {row.group for row in members if row.pod in lost}
@@ -174,7 +174,7 @@ def _summary(story: Story) -> str:
 
 
 def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block]:
-    """The verdict; differences; who is gone; who waits; what happens anyway; the events; the assumptions."""
+    """The verdict; differences; pods that are gone or pending; what happens anyway; the events; the assumptions."""
     yield verdict(first_line(story), qualifier(report, of_command(report)))
     if detail.quiet:
         return
@@ -197,7 +197,7 @@ def story_blocks(report: Report, story: Story, detail: Detail) -> Iterator[Block
 
 
 def what_becomes(story: Story) -> Iterator[Table]:
-    """Who is gone, who waits, whose pods are refused, what has failed, and what happens to budgets."""
+    """Pods that are gone, pending or refused, Jobs that have failed, and changes of budgets."""
     for title, counted in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
         yield from shown(Table((name(title), number("Pods"), words("Why")), counted, most=None))
     for title, reasons in (("Refused", refused_rows(story)), ("Failed", failed_rows(story))):
@@ -212,7 +212,7 @@ def assumed(story: Story) -> Sentence:
 
 
 def happens_anyway(story: Story) -> Table:
-    """What the question does not cause."""
+    """Events that the question does not cause."""
     columns = (words("Happens anyway"), number("Pods"), words("What"))
     return Table(columns, [[Cell(each, "faint") for each in row] for row in anyway_rows(story)], _MOST_ANYWAY)
 
@@ -232,7 +232,7 @@ def _workload(row: StoryWorkloadRow) -> Row:
 
 
 def _budgets(story: Story) -> Table:
-    """Budgets that allowed less in between, or allow a different number in the end."""
+    """Budgets that allowed fewer disruptions in between, or allow a different number at the end."""
     numbers = (number("Allowed before"), number("Lowest"), number("After"))
     rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or _overrun(row)]
     return Table((name("Budget"), *numbers, words("Broken by")), [_budget(row) for row in rows], most=None)
@@ -311,7 +311,7 @@ _MOST_NAMED = 4
 
 
 def _of_verdict(story: Story, verdict: VerdictRow) -> tuple[Quality, str]:
-    """All of it in one line."""
+    """The whole verdict in one line."""
     said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
     return "good" if verdict.ok else "bad", said
 
@@ -349,7 +349,7 @@ def _course(verdict: VerdictRow) -> str:
 
 
 def waves(story: Story) -> Table:
-    """Which pods go when; nothing if all go at once."""
+    """When each pod is evicted; nothing if all are evicted at once."""
     found = story.waves if len(story.waves) > 1 else ()
     rows = [(at, f"{wave.at:g} s", some(wave.pods, _MOST_NAMED)) for at, wave in enumerate(found, 1)]
     return Table((number("Wave"), number("After"), words("Pods")), rows)
@@ -368,7 +368,7 @@ def blocked(story: Story) -> Table:
 
 
 def aftermath(story: Story) -> Listing:
-    """The end; which pods go and wait in the end; what happens to budgets."""
+    """The end; the pods that are gone or pending then; changes of budgets."""
     quality, said = first_line(story)
     story = of_question(story)
     budgets = "; ".join(_low_budgets(story)) or "no budget allows less than before"

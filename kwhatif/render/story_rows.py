@@ -25,7 +25,7 @@ from kwhatif.report.story import (
 from kwhatif.simulation.history import EventRow
 from kwhatif.words.amounts import in_seconds, plural, some
 
-#: How a pod went, in words.
+#: How a pod was removed, in words.
 _HOW = {
     "Preempted": "preempted",
     "Evicted": "evicted",
@@ -38,17 +38,17 @@ _HOW = {
     "Completed": "completed",
     "Garbage": "collected with its owner",
 }
-#: How many nodes are named if there may be many.
+#: The maximum number of nodes that are named.
 FEW = 4
 
 
 def is_different(row: StoryWorkloadRow) -> bool:
-    """Whether its pods are elsewhere in the end, or fewer were ready in between."""
+    """Whether its pods are on other nodes at the end, or fewer were ready in between."""
     return row.before != row.after or row.ready_lowest < row.ready_before
 
 
 def different_workloads(story: Story) -> tuple[list[StoryWorkloadRow], list[StoryWorkloadRow]]:
-    """The workloads with another result in the end; and those whose pods are where they were.
+    """The workloads with a different result at the end; and the workloads whose pods are on the same nodes again.
 
     The latter had fewer ready pods for a time, such as DaemonSets with lost nodes.
     """
@@ -70,7 +70,7 @@ def kinds_of(rows: Sequence[StoryWorkloadRow]) -> str:
 
 
 def places(row: StoryWorkloadRow) -> tuple[str, str]:
-    """Where its pods are, before and after: first the nodes with fewer or more of them."""
+    """The nodes of its pods before and after; nodes with a different number of pods come first."""
     return nodes_in_words(row.before, row.after), nodes_in_words(row.after, row.before)
 
 
@@ -83,7 +83,7 @@ def nodes_in_words(counts: Mapping[str, int], others: Mapping[str, int]) -> str:
 
 
 def course_of(row: StoryWorkloadRow) -> str:
-    """`a pod of Deployment shop/web goes from a to b`; "" unless a single one is elsewhere in the end."""
+    """`a pod of Deployment shop/web goes from a to b`; "" unless exactly one pod is on another node at the end."""
     came, left = _beyond(row.after, row.before), _beyond(row.before, row.after)
     if max(sum(came.values()), sum(left.values())) != 1:
         return ""
@@ -162,7 +162,7 @@ def _only(story: Story, *, anyway: bool) -> Story:
 
 
 def anyway_rows(story: Story) -> list[tuple[str, str, str]]:
-    """What also happens without the question: to whom, to how many of its pods, and what."""
+    """What also happens without the question: the workload, how many of its pods, and the result."""
     return [] if story.caused is None else list(_anyway_rows(_only(story, anyway=True)))
 
 
@@ -185,7 +185,7 @@ _MOST_LINES = 60
 _REFUSED = "was refused"
 #: The beginning of a refusal: the resource, and a name that is often generated.
 _FORBIDDEN = re.compile(r'^[\w.-]+ "[^"\s]*" is forbidden: ')
-#: For verbs that cannot precede the name of a pod: the words instead.
+#: Other words for verbs that cannot be used with the name of a pod.
 PHRASES = {
     "unschedulable": "found no node for {}",
     "ready": "reported {} ready",
@@ -201,7 +201,7 @@ _MESSAGES = ("unschedulable", "nominated")
 
 
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
-    """When each event happened, from the start of what was asked; with `-o wide` also earlier and minor events."""
+    """The events with their times from the start of the question; with `-o wide` also earlier and minor events."""
     rows = [(in_seconds(at), who, what) for at, who, what in _grouped(_since_asked(story), detail)]
     yield from shown(Table((number("Time"), words("Who"), words("What")), rows, _MOST_LINES))
     if story.first_event and not detail.wide:
@@ -216,7 +216,7 @@ def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
     groups: dict[tuple[object, ...], list[EventRow]] = {}
     for event in story.events if detail.wide else story.events[story.first_event :]:
         is_news = detail.wide or event.ref.kind not in _NO_NEWS
-        if event.verb != "removed" and is_news:  # the end of its containers has been said
+        if event.verb != "removed" and is_news:  # the end of its containers is already an event
             groups.setdefault(_place(event, detail), []).append(event)
     said = {row.message: "see PENDING" for row in story.pending if row.message}
     for alike in groups.values():
@@ -225,7 +225,7 @@ def _grouped(story: Story, detail: Detail) -> Iterator[tuple[float, str, str]]:
 
 
 def _since_asked(story: Story) -> Story:
-    """The story with times from the start of what was asked: earlier events have negative times."""
+    """The story with times from the start of the question: earlier events have negative times."""
     if not story.asked:
         return story
     asked = story.asked
@@ -233,7 +233,7 @@ def _since_asked(story: Story) -> Story:
 
 
 def _place(event: EventRow, detail: Detail) -> tuple[object, ...]:
-    """What the event has in common with others of the same line."""
+    """Key of the events that share a line."""
     kind = event.ref.kind
     if event.verb == _REFUSED:
         return _refusal(event)
@@ -250,7 +250,7 @@ def _refusal(event: EventRow) -> tuple[object, ...]:
 
 
 def _actor(event: EventRow) -> str:
-    """Who acted: one kubelet is like another, and what works on a node is not named by it."""
+    """The actor. All kubelets count as one, and actors on a node are named without the node."""
     if event.actor.startswith("kubelet "):
         return "kubelet"
     return event.actor.removesuffix(f" {event.ref.key}") if event.ref.kind == "Node" else event.actor

@@ -42,7 +42,7 @@ FAINT = "dim"
 STRONG = "bold"
 #: How to see what is left out.
 _HINT = " (-o wide)"
-#: The cells of a bar: an eighth of one is as much as the eye sees.
+#: The width of a bar in cells; an eighth of a cell can still be seen.
 _BAR = 8
 #: Deeper levels are not indented any further.
 _DEEPEST = 20
@@ -67,7 +67,7 @@ def _has_title(block: Block) -> bool:
 
 
 def _ends_empty(block: Block, detail: Detail) -> bool:
-    """Whether an empty line is already below it, as below every table."""
+    """Whether an empty line already follows the block, as after every table."""
     if isinstance(block, Folded):
         return _ends_empty(block.blocks[-1], detail)
     return isinstance(block, Table) and (detail.wide or block.most is None or len(block.rows) <= block.most)
@@ -141,7 +141,7 @@ def _table(block: Table, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _rest(row: Row) -> Iterator[Text]:
-    """A row about those that were not made; the hint follows the last words."""
+    """A row about the rows that were not made; the hint follows the last words."""
     said = ["".join(_lines(cell.value if isinstance(cell, Cell) else cell)) for cell in row]
     last = max(place for place, each in enumerate(said) if each)
     yield from (text(f"{each}{_HINT}" if place == last else each, FAINT) for place, each in enumerate(said))
@@ -181,7 +181,7 @@ def _lines(value: Value) -> Sequence[str]:
 
 
 def _bar(percent: float) -> str:
-    """All parts, for a hundred percent."""
+    """A bar with all parts of a hundred percent."""
     filled = min(_BAR, round(percent / 100 * _BAR))
     return "█" * filled + "░" * (_BAR - filled)
 
@@ -209,7 +209,7 @@ class _Fitted(RichTable):
     droppable: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Each column is as wide as its longest word, or line if there is room; `_share` gives it more."""
+        """Each column is as wide as its longest word, or line if there is room; `_share` distributes the rest."""
         room = options.max_width - _GAP * len(self.columns) + 1
         whole = [_longest((column.header, *column.cells), str.splitlines) for column in self.columns]
         if sum(whole) <= room:
@@ -245,7 +245,7 @@ class _Fitted(RichTable):
         return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
 
     def _unbroken(self, words: Sequence[int]) -> list[int]:
-        """As wide as these words; for numbers, as whole cells, so that none is broken before its unit."""
+        """The widths of these words; for numbers, those of whole cells, so that no number is broken before its unit."""
         return [
             max(word, _longest(column.cells, str.splitlines)) if column.justify == "right" else word
             for word, column in zip(words, self.columns, strict=True)
@@ -268,9 +268,9 @@ class _Fitted(RichTable):
         return made
 
     def _stacked(self) -> Iterator[RenderableType]:
-        """The first column of words is the title of its row, after the sign and the number before it.
+        """Each row as a few lines: first the sign, the number, and the first column of words.
 
-        Several numbers need their names: they go below it.
+        Several numbers need their names, so they are below it.
         """
         headers = [str(column.header) for column in self.columns]
         named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")
@@ -295,14 +295,14 @@ _GAP = 3
 
 
 def _share(room: int, wanted: Sequence[int]) -> list[int]:
-    """How much more than its longest word each column gets: what it needs, the rest for the last one."""
+    """The extra width of each column beyond its longest word: as much as it needs; the last column gets the rest."""
     total = max(sum(wanted), 1)
     given = [min(more, room * more // total) for more in wanted]
     given[-1] += min(room - sum(given), wanted[-1] - given[-1])
     return given
 
 
-#: These are only broken if there is no other way: a time and its mark; a bound; a percentage; a hint.
+#: Parts of texts that are only broken if there is no other way: a time and its mark; a bound; a percentage; a hint.
 _PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
 
 

@@ -122,7 +122,7 @@ _FILE = "kwhatif preempt FILE, with the manifest of -o json"
 
 
 def _grouped(rows: Sequence[ThreatRow], *, by_node: bool) -> Iterator[list[ThreatRow]]:
-    """The rows, with higher classes whose pods do the same, and, unless each has a row, nodes with the same events."""
+    """The rows; higher classes with the same effect are grouped, and unless `by_node`, nodes with equal events."""
     found: dict[object, list[ThreatRow]] = {}
     for each in rows:
         key: object = id(each)
@@ -207,7 +207,7 @@ _SIGNS: Mapping[FitVerdict, Quality] = {"chosen": "good", "fits": "good", "evict
 
 
 def who_fits(report: Report, row: WhoFitsRow, detail: Detail) -> Iterator[Block]:
-    """How many pods the node takes, what is left on it, and the requests of each pod."""
+    """How many pods the node takes, its free resources, and the requests of each pod."""
     yield verdict(_takes(row), qualifier(report))
     if detail.quiet:
         return

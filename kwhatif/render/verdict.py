@@ -39,7 +39,7 @@ from kwhatif.words.workload import after, victims_by_owner
 
 
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
-    """Sign, pod, and outcome; caveats that are `said` elsewhere only turn the sign into a warning."""
+    """Sign, pod, and outcome; caveats in `said` are shown elsewhere, and only turn the sign into a warning."""
     is_doubted = decision.outcome == "Placed" and qualifier(report, about_pod(decision))
     sign: Sign = "doubtful" if is_doubted else decision.outcome
     text = (exact(decision.pod, "strong"), f" {fate(decision, report)}")
@@ -73,7 +73,7 @@ def sentence_about(decision: Decision, report: Report) -> str:
 
 
 def doubt_about(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> str:
-    """What it depends on; "" if nothing."""
+    """What the outcome depends on; "" if nothing."""
     concerns = about_pod(decision)
     return qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
 
@@ -200,7 +200,7 @@ def _nearest(row: UnknownNameRow) -> str:
 
 
 def _few(said: Sequence[str]) -> str:
-    """The first two."""
+    """The first two names."""
     more = len(said) - 2
     return "; ".join(said[:2]) + (f"; and {more} more" if more > 0 else "")
 
@@ -209,7 +209,7 @@ def _misses(decision: Decision, near: NearRow) -> str:
     first, *others = near.misses
     lasting = _lasting(first)
     if len(first.obstacles) == 1 and isinstance(first.obstacles[0].evidence, UnboundClaim | None):
-        # About the pod, not about nodes: a claim that does not exist or is not bound, a conflict within the pod.
+        # Obstacles of the pod, not of nodes: a claim that does not exist or is not bound, a conflict within the pod.
         return obstacle(first.obstacles[0], first)
     obstacles = " and ".join(obstacle(item, first) for item in lasting)
     if len(lasting) > 1:
@@ -226,7 +226,7 @@ def _misses(decision: Decision, near: NearRow) -> str:
 
 
 def _is_too_small(miss: MissRow) -> bool:
-    """Whether the nodes would be unsuitable even if they were empty: nothing that could be changed."""
+    """Whether the nodes would be too small even if they were empty: this cannot be changed."""
     short = [item.evidence for item in miss.obstacles if isinstance(item.evidence, InsufficientResource)]
     return any(evidence.requested > evidence.allocatable for evidence in short)
 
@@ -248,7 +248,7 @@ def _room(miss: MissRow) -> str:
 
 
 def _eviction(decision: Decision, miss: MissRow) -> str:
-    """If other pods are the obstacle, why they stay."""
+    """If other pods are the obstacle, why they are not evicted."""
     if all(item.evictable or item.code != "Unschedulable" for item in miss.obstacles):
         return ""
     preemption = decision.preemption
@@ -261,7 +261,7 @@ def _eviction(decision: Decision, miss: MissRow) -> str:
 
 
 def obstacle(row: ObstacleRow, miss: MissRow) -> str:
-    """One obstacle of these nodes; for a resource, what is left on the node with the most of it."""
+    """One obstacle of these nodes; for a resource, the largest free amount on any of them."""
     evidence = row.evidence
     if row.differs and evidence is not None:
         return _in_several_domains(evidence)

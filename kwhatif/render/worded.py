@@ -1,4 +1,4 @@
-"""A report becomes complete: the sentences that only depend on the rest of it."""
+"""Completes a report: adds the sentences that depend only on the rest of the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
 def worded_story(story: Story) -> Story:
-    """The story with sentences on what is assumed, what is worst, and what would end a loop."""
+    """The story with sentences about the assumptions, the worst harm, and how to end a loop."""
     cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
     return replace(
         story,
@@ -36,7 +36,7 @@ def worded_story(story: Story) -> Story:
 
 
 def worded_verdict(verdict: VerdictRow) -> VerdictRow:
-    """The verdict with what is worst."""
+    """The verdict with its worst harm in words."""
     return replace(verdict, why=why_harmful(verdict))
 
 
@@ -62,7 +62,7 @@ def _assumptions(story: Story) -> Iterator[str]:
 
 
 def _conventions(story: Story) -> str:
-    """How many choices were between equals, and of which kind."""
+    """The number of choices between equals, by kind."""
     made = choices(story)
     return f"{made} (simulate --runs tries others)" if made else "no choice was between equals"
 

@@ -36,45 +36,45 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report", dict=True, 
     caveats: tuple[str, ...] = ()
     caveat_details: tuple[Caveat, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Every pod is judged as if it were the only one; otherwise each sees what those before it have taken.
+    #: Whether every pod is judged as if it were the only one; otherwise each sees what earlier pods have taken.
     alone: bool = False
     #: In the order of the manifests; empty if every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
-    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    #: The cluster's own pending pods that are queued before the last of these, in the order of the queue.
     queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
-    #: Of the command `queue`: the pending pods, in the order of `decisions`.
+    #: The answer of `queue`: the pending pods, in the order of `decisions`.
     queue: QueueRow | None = None
-    #: Of the command `deschedule`.
+    #: The answer of `deschedule`.
     deschedule: DescheduleRow | None = None
-    #: Of the command `upgrade`.
+    #: The answer of `upgrade`.
     upgrade: UpgradeRow | None = None
-    #: Of the command `advise`, and of `gate --fixes`.
+    #: The answer of `advise` and of `gate --fixes`.
     advise: AdviseRow | None = None
-    #: Of the command `autoscale`: what is added.
+    #: The answer of `autoscale`: the added nodes.
     autoscaler: AutoscaleRow | None = None
-    #: Of the command `consolidate`: what is removed.
+    #: The answer of `consolidate`: the removed nodes.
     consolidate: ConsolidateRow | None = None
-    #: Of the command `capacity`.
+    #: The answer of `capacity`.
     capacity: CapacityRow | None = None
     #: The results of groups of pods; null if the cluster has none, or its scheduler does not know them.
     pod_groups: PodGroupsRow | None = None
-    #: Of the command `audit`.
+    #: The answer of `audit`.
     audit: AuditRow | None = None
-    #: Of the command `compare`.
+    #: The answer of `compare`.
     compare: CompareRow | None = None
-    #: Of the command `resize`.
+    #: The answer of `resize`.
     resize: ResizeRow | None = None
-    #: Of the command `threats`.
+    #: The answer of `threats`.
     threats: ThreatsRow | None = None
-    #: Of the command `who-fits`.
+    #: The answer of `who-fits`.
     who_fits: WhoFitsRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: The custom resources that rows name, and the objects as which they are judged.
     stand_ins: tuple[StandInRow, ...] = ()
     #: What follows, for commands that simulate it.
     story: Story | None = None
-    #: Of `drain --each` and `outage --each`, the worst first.
+    #: The scenarios of `drain --each` and `outage --each`, the worst first.
     scenarios: tuple[ScenarioRow, ...] = ()
 
     def rows(self, part: str = "") -> Sequence[Row]:
@@ -102,5 +102,5 @@ class Report(Document, kw_only=True, tag_field="kind", tag="Report", dict=True, 
 
     @property
     def is_judged(self) -> bool:
-        """Whether the answer is about single pods: then the story is only what follows."""
+        """Whether the answer is about single pods: then the story is only the aftermath."""
         return self.command in ("schedule", "preempt", "gate")

@@ -1,4 +1,4 @@
-"""What would help: what the command `advise` adds to a report."""
+"""The rows of the command `advise`: changes that would help."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AdvisedChangeRow(Advised, kw_only=True):
     file: str | None = None
     patch: tuple[PatchRow, ...] = ()
     edits: tuple[str | dict[str, Any], ...] = ()
-    #: For a change of the cluster: the calls that make it; none where kubectl cannot make it.
+    #: For a change of the cluster: the calls that make it; none if kubectl cannot make it.
     kubectl: tuple[KubectlRow, ...] = ()
 
 

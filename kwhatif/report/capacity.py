@@ -1,4 +1,4 @@
-"""How many more pods fit: what the command `capacity` adds to a report."""
+"""The rows of the command `capacity`: how many more pods fit."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class GrownRow(Row, kw_only=True):
     """
 
     autoscaler: Autoscaler
-    #: The moment that ages count to.
+    #: The moment for which ages are computed.
     at: str
     fit: FitRow
     nodes: dict[str, int] = {}
@@ -176,21 +176,21 @@ class PeakRow(Row, kw_only=True):
 
     @property
     def more(self) -> int:
-        """How many new pods."""
+        """The number of new pods."""
         return sum(each.peak - each.replicas for each in self.workloads)
 
     @property
     def pending(self) -> int:
-        """How many pods find no node."""
+        """The number of pods that find no node."""
         return sum(each.pending for each in self.workloads)
 
 
 class CapacityRow(Row):
     """How many more pods fit, where, and what stops the next one."""
 
-    #: The most sets that are counted: it is not known whether more fit.
+    #: The maximum number of sets that are counted: it is not known whether more fit.
     limit: int
-    #: None if only the kinds of the cluster's pods are asked about.
+    #: None if only the shapes of the cluster's pods are counted.
     fit: FitRow | None = None
     #: For counts at the peak of all workloads.
     peak: PeakRow | None = None
@@ -198,14 +198,14 @@ class CapacityRow(Row):
     target: TargetRow | None = None
     added_nodes: AddedNodesRow | None = None
     grown: GrownRow | None = None
-    #: The kinds with the most pods; then how many other kinds are not counted, and the number of their pods.
+    #: The shapes with the most pods; then the number of other shapes, which are not counted, and of their pods.
     shapes: tuple[ShapeRow, ...] = ()
     other_shapes: int = 0
     other_pods: int = 0
 
     @property
     def best(self) -> FitRow | None:
-        """The number that counts for the target: the most that fit in the ways that were asked for."""
+        """The number that counts for the target: the largest of the counts that were requested."""
         if self.added_nodes is not None:
             return self.added_nodes.fit
         if self.grown is not None:

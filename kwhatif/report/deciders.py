@@ -1,4 +1,4 @@
-"""What others than the scheduler decide: what `autoscale`, `consolidate`, `deschedule` and `resize` add to a report."""
+"""Decisions of other components than the scheduler: rows of `autoscale`, `consolidate`, `deschedule` and `resize`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class AutoscaleRow(Row):
     """What the autoscaler adds for the pending pods, round after round."""
 
     autoscaler: Autoscaler
-    #: The moment that ages count to.
+    #: The moment for which ages are computed.
     at: str
     rounds: tuple[ScalingRound, ...] = ()
 
     @property
     def added(self) -> tuple[AddedNode, ...]:
-        """The nodes of all rounds."""
+        """The added nodes of all rounds."""
         return tuple(each for found in self.rounds for each in found.added)
 
     @property
     def cost(self) -> float | None:
-        """What they cost an hour, in the currency of the prices; None where a price is not known."""
+        """The price of the added nodes per hour, in the currency of the prices; None if a price is not known."""
         prices = [each.price for each in self.added]
         return None if None in prices or not prices else round(sum(filter(None, prices)), 6)
 
@@ -52,7 +52,7 @@ class MovedGroupRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has as many pods as it needs."""
+        """Whether the group has as many pods as it needs."""
         return self.after >= self.min_count
 
 
@@ -76,7 +76,7 @@ class DrainedRow(Row):
 
     @property
     def ok(self) -> bool:
-        """Whether all pods get another node, and groups have all that they need."""
+        """Whether all pods get another node, and all groups have as many pods as they need."""
         return not (self.pending or self.stays) and all(each.is_whole for each in self.groups)
 
 
@@ -97,7 +97,7 @@ class ConsolidateRow(Row):
 
     @property
     def added(self) -> tuple[AddedNode, ...]:
-        """The nodes that replace others."""
+        """The nodes that replace removed nodes."""
         return tuple(each for drain in self.drains for each in drain.added)
 
 
@@ -198,7 +198,7 @@ class DescheduleRow(Row):
 
     #: A file, or `strategy NAME`.
     policy: str
-    #: The moment that ages count to.
+    #: The moment for which ages are computed.
     at: str
     #: Why the descheduler does nothing at all.
     skipped: str | None = None
@@ -212,7 +212,7 @@ class DescheduleRow(Row):
     displaced: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     course: Course = "Settles"
-    #: What happens in the first cycle; null where nothing is evicted.
+    #: What happens in the first cycle; null if nothing is evicted.
     story: Story | None = None
 
     @property
@@ -255,14 +255,15 @@ class ResizeRow(Row, kw_only=True):
     change: str = ""
     #: The message of the API server or the kubelet that refuses it.
     message: str = ""
-    #: For `Fits`: the containers that restart for it, by their `resizePolicy`.
+    #: For `Fits`: the containers that the resize restarts, by their `resizePolicy`.
     restarts: tuple[str, ...] = ()
-    #: For `Deferred`: pods of the node with no higher priority; without all of them it fits, and none can stay.
+    #: For `Deferred`: pods of the node with no higher priority; the resize fits if all of them are gone, and not with
+    #: any of them.
     in_the_way: tuple[str, ...] = ()
-    #: Where it is asked what a VerticalPodAutoscaler does.
+    #: For the question what a VerticalPodAutoscaler does.
     updater: UpdaterRow | None = None
 
     @property
     def is_resized(self) -> bool:
-        """Whether the pod has what was asked for, where it runs."""
+        """Whether the pod gets the requested resources, on its present node."""
         return self.decision == "Fits" and (self.updater is None or self.updater.acts == "resizes")

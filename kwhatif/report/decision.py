@@ -170,7 +170,7 @@ class CandidateRow(Row, kw_only=True):
     #: The first rung of the ladder on which the candidate before this one is better; "" when they tie.
     loses_by: str = ""
     budgets: tuple[BudgetRow, ...] = ()
-    #: How the victims were found: every lower-priority pod was removed, then tried back in this order.
+    #: How the victims were found: every lower-priority pod was removed, then added back if possible, in this order.
     reprieves: tuple[ReprieveRow, ...] = ()
 
 
@@ -210,11 +210,11 @@ class Decision(Row, kw_only=True):
     priority_class_name: str = ""
     preemption_policy: str = "PreemptLowerPriority"
     scheduler_name: str = "default-scheduler"
-    #: Its requests: milli-units of cpu, bytes, units of all else; empty if it was not tried.
+    #: Its requests: milli-units of cpu, bytes, units of all other resources; empty if it was not tried.
     requests: dict[str, int] = {}
     outcome: Outcome
     node: str | None = None
-    #: For a pod of the cluster that was asked about by name: its present node. It is judged as if it were started
+    #: For a pod of the cluster that was named in the question: its present node. It is judged as if it were started
     #: again.
     runs_on: str | None = None
     ties: tuple[str, ...] = ()
@@ -233,13 +233,14 @@ class Decision(Row, kw_only=True):
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
-    #: How much of the evidence is here: all of it (`full`), only a few nodes and candidates with equal reasons (`few`),
-    #: or only the outcome (`short`), because a pod of the same workload with the same outcome has the rest.
+    #: How much of the evidence the decision has: all of it (`full`); only a few nodes and candidates with equal reasons
+    #: (`few`); or only the outcome (`short`), because another pod of the same workload with the same outcome has the
+    #: rest.
     detail: Literal["full", "few", "short"] = "full"
 
     @property
     def said(self) -> str:
-        """The scheduler's message; for a pod that is not queued, that of the plugin that holds it back."""
+        """The scheduler's message; for a pod that is not queued, the message of the plugin that rejects it."""
         return self.message or (self.pre_enqueue.message if self.pre_enqueue else "")
 
     @property
@@ -249,20 +250,20 @@ class Decision(Row, kw_only=True):
         return chosen.victims if chosen else ()
 
 
-#: `restarted`: an object of the cluster that was asked for by name; all its pods are restarted.
+#: `restarted`: an object of the cluster that was named in the question; all its pods are restarted.
 UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 
 class RolloutRow(Row):
     """How far a rollout gets, and why not further, in a simulation of it."""
 
-    #: At how many moments its controllers have made or deleted pods.
+    #: The number of moments at which its controllers have created or deleted pods.
     steps: int
     completed: bool
-    #: The wanted number of pods of the new template, and how many run.
+    #: The wanted number of pods of the new template, and the number that run.
     wanted: int
     updated: int
-    #: How many pods of the old template are left.
+    #: The number of remaining pods of the old template.
     old: int
     #: If it hangs: the pod that the next step waits for, as in `decisions`, unless it existed before.
     waits_for: str | None = None

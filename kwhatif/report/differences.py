@@ -1,4 +1,4 @@
-"""What differs between two releases or two clusters: what the commands `upgrade` and `compare` add to a report."""
+"""The rows of the commands `upgrade` and `compare`: differences between two releases or two clusters."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ClusterChangeRow(Row, kw_only=True):
     """
 
     change: Changed
-    #: `Node a1`; of `times`, how many objects it is about.
+    #: Such as `Node a1`; for `times`, the number of objects.
     object: str
     #: The workload of a pod; "" for other objects, and for pods without one.
     workload: str = ""
@@ -105,14 +105,14 @@ class ClusterAnswerRow(Row, kw_only=True):
     """Something that the two clusters answer differently; null where only one of them has it."""
 
     question: str
-    #: A pod, or what else an answer is about.
+    #: The subject of the answer: a pod, or something else.
     subject: str
     before: str | None
     after: str | None
     #: Indexes in `CompareRow.changes`: with only these changes, the first cluster answers like the second.
     because: tuple[int, ...] = ()
     proof: Proof = "none"
-    #: How many sets of changes were asked about.
+    #: The number of sets of changes that were tried.
     tried: int = 0
 
 
@@ -121,10 +121,10 @@ class CompareRow(Row, kw_only=True):
 
     before: SnapshotInfo
     after: SnapshotInfo
-    #: The scheduler of the first cluster; that of the second is the report's.
+    #: The scheduler of the first cluster; the scheduler of the second one is `scheduler` of the report.
     before_scheduler: SchedulerInfo
     changes: tuple[ClusterChangeRow, ...] = ()
     questions: tuple[str, ...] = ()
     answers: tuple[ClusterAnswerRow, ...] = ()
-    #: How many answers are the same.
+    #: The number of equal answers.
     unchanged: int = 0

@@ -8,8 +8,8 @@ from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.meta import Row
 
-#: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
-#: newest kubelet. `assumed`: it is not known, and the newest release was taken.
+#: The source of the cluster's version: an option, its API server or a snapshot of that, or the newest kubelet.
+#: `assumed`: it is not known, and the newest release was taken.
 VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 
 

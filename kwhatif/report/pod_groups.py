@@ -7,8 +7,8 @@ from typing import Literal
 from kwhatif.kube.model.meta import Row
 from kwhatif.scheduler.framework.evidence import Evidence
 
-#: `scheduled`: at least `minCount` pods have a node; `unscheduled`: it was tried, and fewer have one; `waiting`: it was
-#: not tried, because pods of it are missing or gated.
+#: `scheduled`: at least `minCount` pods have a node; `unscheduled`: the group was tried, and fewer pods have a node;
+#: `waiting`: it was not tried, because some of its pods are missing or gated.
 GroupState = Literal["scheduled", "unscheduled", "waiting"]
 
 
@@ -42,27 +42,27 @@ class GroupRow(Row, kw_only=True):
     outcome: GroupState
     #: The message of its condition PodGroupInitiallyScheduled; "" if it is scheduled, or was not tried.
     message: str = ""
-    #: If it waits: what keeps its pods out of the queue.
+    #: If it waits: the reason why its pods are not in the queue.
     waits_for: str = ""
     min_count: int
     #: Whether it has a minimum (`gang`), or any number of pods is enough (`basic`).
     policy: Literal["gang", "basic"]
     priority: int = 0
-    #: How many pods there are, how many had a node before, and how many have one now.
+    #: The number of pods, how many had a node before, and how many have one now.
     pods: int
     bound: int
     placed: int
-    #: For a failed attempt: how many found a node before it was given up.
+    #: For a failed attempt: the number of pods that found a node before the attempt ended.
     fitting: int = 0
     topology_key: str = ""
-    #: The value that was chosen, or that comes closest.
+    #: The chosen value of the topology key, or the one that comes closest.
     placement: str = ""
     placements: tuple[GroupPlacementRow, ...] = ()
     shortages: tuple[GroupShortageRow, ...] = ()
     #: The pods that it evicts, and groups that are evicted as a whole.
     victims: tuple[str, ...] = ()
     victim_groups: tuple[str, ...] = ()
-    #: Budgets that this breaks.
+    #: The budgets that these evictions violate.
     violations: tuple[str, ...] = ()
     #: An order of its pods in which it would fit; the scheduler only tries its own order.
     fits_in_order: tuple[str, ...] = ()

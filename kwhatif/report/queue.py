@@ -1,4 +1,4 @@
-"""The scheduling queue: what the command `queue` adds to a report.
+"""The rows of the command `queue`: the scheduling queue.
 
 `Cause` is a closed union: type checking demands a sentence for a new kind. Amounts of cpu are in milli-units, of memory
 and storage in bytes, of all else in units. Pods and claims are `namespace/name`. `nodes` are the first few by name;
@@ -20,7 +20,7 @@ QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherSch
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 
 
-# --- causes: what would wake a pod that waits; `render.queue` makes sentences of them ---------------------------------
+# --- causes: what would wake a pending pod; `render.queue` makes sentences of them ---------------------------------
 
 
 class _Cause(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):
@@ -291,7 +291,7 @@ class QueuedPodRow(Row, kw_only=True):
     node: str | None = None
     message: str = ""
     wake_ups: tuple[WakeUpRow, ...] | None = None
-    #: Null where there are no edits.
+    #: Null without edits.
     after: AfterEditsRow | None = None
 
 

@@ -1,4 +1,4 @@
-"""What could hurt: what the commands `audit`, `threats` and `who-fits` add to a report."""
+"""The rows of the commands `audit`, `threats` and `who-fits`: risks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwhatif.report.story import Story
 # --- audit -----------------------------------------------------------------------------------------------------------
 
 
-#: The what-ifs of an audit, in the order in which they are asked.
+#: The kinds of what-ifs of an audit, in the order in which they are played.
 ProbeName = Literal[
     "pending",
     "budgets",
@@ -28,7 +28,7 @@ ProbeName = Literal[
     "usage",
 ]
 
-#: What happens to a cluster, the worst first. This is the order of findings (`questions/audit/findings.py`).
+#: The kinds of harm to a cluster, the worst first. This is the order of findings (`questions/audit/findings.py`).
 AuditHarm = Literal[
     "service-lost",
     "data-blocked",
@@ -46,7 +46,7 @@ AuditHarm = Literal[
     "requests-far",
 ]
 
-#: Why it happens.
+#: The causes of harm.
 AuditCause = Literal[
     # pods that find no node
     "room",
@@ -182,7 +182,7 @@ class AuditFindingRow(Row, kw_only=True):
     #: The command that shows it, without the options that say where the cluster is read from.
     command: str
     fix: AuditFixRow | None = None
-    #: How many changes were tried, including the one that helps; null: none was looked for.
+    #: The number of changes that were tried, including the one that helps; null: no fix was looked for.
     tried: int | None = None
     #: The seconds that its worst what-if takes, if that is too long to look for a fix without `--explain`.
     takes: float | None = None
@@ -213,7 +213,7 @@ class AuditRow(Row, kw_only=True):
 
     findings: tuple[AuditFindingRow, ...]
     probes: tuple[ProbeRow, ...]
-    #: Why not everything was asked: the time was over, or it was interrupted.
+    #: Why some what-ifs were not played: the time was over, or the audit was interrupted.
     stopped: Literal["", "budget", "interrupted"] = ""
     namespace: str = ""
     #: The identifier of the finding that is explained; "": none.
@@ -252,15 +252,15 @@ class ThreatRow(Row, kw_only=True):
     by: str
     #: The pods that it evicts, of those in question.
     pods: tuple[str, ...]
-    #: Of `pending`, `template` and `class`: the priority of the pod that comes.
+    #: For `pending`, `template` and `class`: the priority of the new pod.
     priority: int | None = None
-    #: Of `class`: the requests of that pod, in the scheduler's units: milli-CPU, bytes.
+    #: For `class`: the requests of the new pod, in the scheduler's units: milli-CPU, bytes.
     requests: Mapping[str, int] = {}
-    #: Of `class`: the only node that such a pod may use, whose taints it tolerates; "": any node.
+    #: For `class`: the only node that the new pod may use, whose taints it tolerates; "": any node.
     node: str = ""
-    #: Of `class`: the pod, to try it with `kwhatif preempt FILE`.
+    #: For `class`: the manifest of the new pod, to try it with `kwhatif preempt FILE`.
     manifest: Mapping[str, Any] | None = None
-    #: Of `outage` and `drain`: the workload whose pod takes the room; "": the pods are on the node itself.
+    #: For `outage` and `drain`: the workload whose pod takes the room; "": the pods are on the node itself.
     because: str = ""
     #: The seconds until the first of the pods is evicted; None: at once.
     seconds: float | None = None
@@ -324,7 +324,7 @@ class ShieldRow(Row):
 class ThreatsRow(Row, kw_only=True):
     """What could evict pods, and what protects them."""
 
-    #: What was asked about: `Pod shop/web-0`, `Deployment shop/web`, `Node a1`, `PriorityClass high`.
+    #: The subject of the question: `Pod shop/web-0`, `Deployment shop/web`, `Node a1`, `PriorityClass high`.
     subject: str
     #: Its running pods, by name.
     pods: tuple[str, ...]
@@ -336,7 +336,7 @@ class ThreatsRow(Row, kw_only=True):
     protections: tuple[ProtectionRow, ...] = ()
     pressure: tuple[PressureRow, ...] = ()
     shield: ShieldRow | None = None
-    #: For how many workloads one more pod was tried, and how many nodes were lost and drained, one by one.
+    #: The number of workloads with one more pod, and of nodes that were lost and drained one by one.
     templates_asked: int = 0
     nodes_asked: int = 0
     #: Kinds of threats that were left out.
@@ -376,11 +376,11 @@ class WhoFitsRow(Row, kw_only=True):
     """Which pending pods, and which workloads' next pods, a node takes."""
 
     node: str
-    #: What is left on it of each of its resources, in the scheduler's units; with `pods`.
+    #: The free amount of each resource of the node, in the scheduler's units; with `pods`.
     free: Mapping[str, int]
     pods: int
     takers: tuple[TakerRow, ...] = ()
 
     def fitting(self, *, pending: bool) -> tuple[TakerRow, ...]:
-        """Those that it takes."""
+        """The pods that the node takes."""
         return tuple(each for each in self.takers if each.pending is pending and each.verdict != "no")

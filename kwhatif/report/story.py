@@ -1,4 +1,4 @@
-"""The story of a report: what follows, until nothing happens any more. Times are seconds since the start."""
+"""The story of a report: all events until the cluster has settled. Times are seconds since the start."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class VerdictRow(Row, kw_only=True):
 # --- the story -------------------------------------------------------------------------------------------------------
 
 
-#: The worst that can be said of the end.
+#: The outcome of a story: the worst one that is true.
 Settled = Literal["settled", "pending", "terminating", "stalled", "rollout-stuck", "cycling", "horizon"]
 
 
@@ -141,7 +141,7 @@ class StoryWorkloadRow(Row):
     before: dict[str, int]
     after: dict[str, int]
     pending: int
-    #: The fewest that were ready at any moment.
+    #: The minimum number of ready pods at any moment.
     ready_lowest: int
     ready_before: int
     ready_after: int
@@ -163,7 +163,7 @@ class PendingRow(Row):
     #: The number of pods: more than one if a workload wants more pods than were simulated. Then `pod` is the beginning
     #: of their names.
     count: int = 1
-    #: Whether the same number of its owner's pods is pending without what was asked.
+    #: Whether the same number of its owner's pods is pending without the question.
     anyway: bool = False
 
 
@@ -175,7 +175,7 @@ class RefusedRow(Row):
     refusal: Refusal | None = None
     #: Whether it was like this at the start.
     initial: bool = False
-    #: Whether it lacks as many without what was asked.
+    #: Whether it lacks as many pods without the question.
     anyway: bool = False
 
 
@@ -197,10 +197,10 @@ class GoneRow(Row):
     node: str | None
     #: If it was terminating at the start: the reason in its condition DisruptionTarget.
     how: How
-    #: The client that asked for it, or the pod that gets its place; "" if none.
+    #: The client that requested it, or the pod that preempts it; "" if none.
     by: str
     at: float
-    #: Whether it also goes without what was asked.
+    #: Whether the pod is also gone without the question.
     anyway: bool = False
 
 
@@ -270,10 +270,10 @@ class CycleRow(Row):
     participants: tuple[str, ...]
     events: tuple[int, int]
     remedies: tuple[str, ...]
-    #: It was cut off; it is not proven that it repeats.
+    #: Whether the simulation was cut off, so that it is not proven that the cycle repeats.
     suspected: bool = False
     causes: tuple[LoopCause, ...] = ()
-    #: Whether they also replace each other without what was asked.
+    #: Whether they also replace each other without the question.
     anyway: bool = False
 
 
@@ -311,7 +311,7 @@ class Story(Row):
     """
 
     settled: Settled
-    #: Simulated time until then.
+    #: The simulated time at the end.
     seconds: float
     assumptions: tuple[str, ...]
     parameters: dict[str, float | str]
@@ -325,7 +325,7 @@ class Story(Row):
     nodes: tuple[StoryNodeRow, ...] = ()
     commands: tuple[CommandRow, ...] = ()
     waves: tuple[WaveRow, ...] = ()
-    #: The groups of pods that were tried, or wait; null where there are none.
+    #: The groups of pods that were tried or wait; null if there are none.
     pod_groups: PodGroupsRow | None = None
     blocked: tuple[BlockedRow, ...] = ()
     cycle: CycleRow | None = None
@@ -333,24 +333,24 @@ class Story(Row):
     #: the order of the pods of `drains`, and `stopTimes`, which are the longest.
     conventions: dict[str, int] = {}
     runs: RunsRow | None = None
-    #: Of a drain or an outage.
+    #: The verdict of a drain or an outage.
     verdict: VerdictRow | None = None
     #: The worst that can be said of what was asked; null if nothing was asked except what follows: then `settled`
     #: counts.
     caused: Settled | None = None
-    #: The second at which the asked edits begin: before that, the cluster settles by itself.
+    #: The second at which the edits of the question begin: before it, the cluster settles by itself.
     asked: float | None = None
-    #: The id of the first event after that.
+    #: The id of the first event after this time.
     first_event: int = 0
     #: What is unfinished at the horizon; "" if it has settled.
     under_way: str = ""
 
     @property
     def took(self) -> float:
-        """The seconds from what was asked until it settles."""
+        """The seconds from the start of the question until the cluster settles."""
         return round(max(self.seconds - (self.asked or 0.0), 0.0), 3)
 
     @property
     def outcome(self) -> Settled:
-        """The worst that can be said of the answer."""
+        """The outcome of the answer: the worst one that is true."""
         return self.settled if self.caused is None else self.caused

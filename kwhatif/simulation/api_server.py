@@ -38,7 +38,7 @@ from kwhatif.simulation.pods import PodLimits, marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.generated import generated_name, uid_of
+from kwhatif.workloads.names import generated_name, uid_of
 
 #: Called after every change: with the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
@@ -149,11 +149,6 @@ class ApiServer(SimulatedView):
         """Admission has decided about a pod that is to be created."""
         for watcher in self.admission_watchers:
             watcher(pod, outcome)
-
-    def replaced(self, before: Pod, after: Pod) -> None:
-        """Replace the pod; `before` is passed as well, as it may not be in the state."""
-        self.state.apply(Upsert(after))
-        self._announce(before, after, None)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         if isinstance(after, ResourceQuota):

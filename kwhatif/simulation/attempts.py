@@ -25,14 +25,27 @@ class SimulatedAttempts:
     """Results for pods of a signature are kept, and shared by forks."""
 
     def __init__(
-        self, api_server: ApiServer, profiles: Mapping[str, Profile], *, score_single_node: bool, gated: bool = False
+        self,
+        api_server: ApiServer,
+        profiles: Mapping[str, Profile],
+        *,
+        score_single_node: bool,
+        gated: bool = False,
+        ties_by_heap: bool = False,
     ) -> None:
-        """`gated`: whether PreEnqueue runs, for pods that were not popped; for the other see `AttemptOptions`."""
+        """Set up.
+
+        Args:
+            api_server: has the state.
+            profiles: scheduler name -> profile.
+            score_single_node: see `AttemptOptions`.
+            gated: whether PreEnqueue runs, for pods that were not popped.
+            ties_by_heap: whether `_by_heap` chooses among the best nodes for all pods, not only for members of groups.
+        """
         self._api_server = api_server
         self._profiles = profiles
         self._cycles = Cycles()
-        #: Whether `_by_heap` chooses among the best nodes for all pods, not only for members of groups.
-        self.ties_by_heap = False
+        self._ties_by_heap = ties_by_heap
         #: The results for members of groups, by profile; made when the first group is tried.
         self._of_members: dict[str, BatchCache] = {}
         #: PreEnqueue does not run again for a pod that was popped.
@@ -50,7 +63,7 @@ class SimulatedAttempts:
         """An independent copy that works in a fork of the simulation."""
         other = SimulatedAttempts.__new__(SimulatedAttempts)
         other._api_server, other._cycles = api_server, Cycles()
-        other._profiles, other._of_members, other.ties_by_heap = self._profiles, {}, self.ties_by_heap
+        other._profiles, other._of_members, other._ties_by_heap = self._profiles, {}, self._ties_by_heap
         other._cycles.number = self._cycles.number
         other._caches = {
             name: cache.fork(api_server.state, other._cycles, choose=other._choose)
@@ -66,7 +79,7 @@ class SimulatedAttempts:
         """The result of a scheduling cycle for the pod; `template`: see `BatchCache.attempt`."""
         name = scheduler_of(pod.pod)
         result = self._caches[name].attempt(pod, template)
-        return self._by_heap(result, self._profiles[name], self._api_server.state) if self.ties_by_heap else result
+        return self._by_heap(result, self._profiles[name], self._api_server.state) if self._ties_by_heap else result
 
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
         """What becomes of the group, whose members that wait are these, in the queue's order."""

@@ -25,7 +25,7 @@ from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.groups import GroupCycle
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
-from kwhatif.simulation.parameters import Chance, Parameters
+from kwhatif.simulation.parameters import Chance, Parameters, SchedulerClient
 from kwhatif.simulation.reactions import LivelockError, Reactions
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
@@ -60,6 +60,7 @@ class Engine:
         chance: Chance | None = None,
         unschedulable: Collection[str] = (),
         *,
+        client: SchedulerClient = SchedulerClient(),  # noqa: B008 - frozen
         scored: bool = False,
         evicting: int | None = None,
     ) -> None:
@@ -73,6 +74,7 @@ class Engine:
             parameters: how long things take.
             chance: decides between equal choices; by default, the convention.
             unschedulable: keys of pending pods that are not tried before they change themselves.
+            client: how the scheduler's writes come back to it.
             scored: whether scores are computed even where there is nothing to choose.
             evicting: how many pods of a workload may evict others; None: any number.
         """
@@ -80,7 +82,7 @@ class Engine:
         self.clock = clock
         self.api_server = ApiServer(state, clock, chance or Chance(), evicting).prepare()
         groups = GroupCycle() if has_groups(state.cluster) else None
-        self.scheduler = Scheduler(self.api_server, profiles, unschedulable, groups, scored=scored)
+        self.scheduler = Scheduler(self.api_server, profiles, unschedulable, groups, client, scored=scored)
         self.kubelets = Kubelets(self.api_server, parameters)
         self.reactions = Reactions(self.api_server, controllers)
         self.loops = Loops(self.api_server)

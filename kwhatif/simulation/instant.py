@@ -82,7 +82,7 @@ class InstantEngine:
         if controllers:
             self.api_server.prepare()
         self.reactions = Reactions(self.api_server, controllers)
-        #: Called with the result of every attempt before anything changes; they may remove the pod from the state.
+        #: Called with the result of every attempt before anything changes.
         self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         self._profiles = profiles
         self._attempts = SimulatedAttempts(self.api_server, profiles, score_single_node=True, gated=True)
@@ -247,6 +247,6 @@ class InstantEngine:
         if self._is_ready(info):
             placed = as_ready(placed)
         if is_known:
-            self.api_server.replaced(info.pod, placed)
+            self.api_server.put(placed, None)
         else:
             self.api_server.state.apply(Upsert(placed))

@@ -57,6 +57,40 @@ class Parameters(msgspec.Struct, frozen=True):
         return _seconds(text, 0.0) if text else None
 
 
+class SchedulerClient(msgspec.Struct, frozen=True):
+    """How the scheduler's writes come back to it, and what that makes of its choices; by default as in a cluster."""
+
+    #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
+    grace: float | None = None
+    #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
+    #: more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
+    forgets_nominations: bool = False
+    #: How many more attempts begin before an eviction shows in the cache and the queue: upstream evicts in the
+    #: background.
+    preempts_after: int = 0
+    #: Whether all pods go to the first of the best nodes in the scheduler's heap, not only members of groups.
+    ties_by_heap: bool = False
+
+
+#: client-go's fake client. The recorded cases of groups of pods were decided by kube-scheduler with this client, which
+#: only plays an API server; groups are judged like that, so that the answers are the recorded ones. It decides on
+#: which nodes members end up, not whether a group fits: of 128 recorded runs, 9 would have members on each other's
+#: nodes without the first or the second line, and 2 without the third. `simulate` plays a real API server instead.
+FAKE_CLIENT = SchedulerClient(
+    # There is no kubelet: what is evicted is gone at once, before the group's next attempt.
+    grace=0.0,
+    # QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
+    # `resourceVersion`. API servers always bring one; here objects have none. So members are tried again as if they had
+    # not been nominated.
+    forgets_nominations=True,
+    # Evictions run beside the loop (executor.go, prepareCandidateAsync), which has already begun its next attempt.
+    preempts_after=1,
+    # Members of groups always go to the first of the best in the heap (schedule_one.go, selectHost); the pods beside
+    # them do so, too, as one loop places both.
+    ties_by_heap=True,
+)
+
+
 def _delay(probe: Probe) -> int:
     return probe.initial_delay_seconds + (max(probe.success_threshold, 1) - 1) * (probe.period_seconds or 10)
 

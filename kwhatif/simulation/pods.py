@@ -15,7 +15,7 @@ from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
+from kwhatif.workloads.counts import FEW, most_pods, room_for, wanted
 
 #: Conditions of a pod whose containers run.
 _STARTED = ("Initialized", "ContainersReady", "Ready")
@@ -87,7 +87,7 @@ def restarting(pod: Pod, time: str) -> Pod:
 
 
 class PodLimits:
-    """How many pods of one workload are created: no more than could change the answer (`workloads/many.py`)."""
+    """How many pods of one workload are created: no more than could change the answer (`workloads/counts.py`)."""
 
     def __init__(self, cluster: Cluster, evicting: int | None) -> None:
         """`cluster`: as it is at first; `evicting`: see `ApiServer`."""

@@ -29,6 +29,7 @@ from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.history import Verb
+from kwhatif.simulation.parameters import SchedulerClient
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
@@ -69,17 +70,21 @@ class Scheduler:
         profiles: Mapping[str, Profile],
         unschedulable: Collection[str] = (),
         groups: PodGroupCycle | None = None,
+        client: SchedulerClient = SchedulerClient(),  # noqa: B008 - frozen
         *,
         scored: bool = False,
     ) -> None:
         """`unschedulable`: see `Engine`; `groups`: None where there are none; `scored`: see `BatchCache`."""
         self.api_server = api_server
+        self._client = client
         self.groups = groups
         self.profiles = profiles
         cluster = api_server.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        self.attempts = SimulatedAttempts(api_server, profiles, score_single_node=scored)
+        self.attempts = SimulatedAttempts(
+            api_server, profiles, score_single_node=scored, ties_by_heap=client.ties_by_heap
+        )
         self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
@@ -94,19 +99,9 @@ class Scheduler:
         self._event: int | None = None
         #: UID of a pod whose attempts end with an error -> how many ended with the same one while nothing changed.
         self._in_vain: Counter[str] = Counter()
-        #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
-        #: more: so the first attempt after an eviction looks at all nodes, not at the nominated one alone.
-        #: QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
-        #: `resourceVersion`. API servers always bring one; clients that only play an API server do not.
-        self.forgets_nominations = False
         self._is_muted = False
-        #: How many more attempts begin before an eviction shows in the cache and the queue: upstream evicts in the
-        #: background.
-        self.preempts_after = 0
         self._preemptions: deque[tuple[int, Callable[[], None]]] = deque()
         self._attempted = 0
-        #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
-        self.grace: float | None = None
         #: Called with the result of every attempt before anything changes; forks have none.
         self.attempt_watchers: list[Callable[[ScheduleResult], None]] = []
         for info in sorted(
@@ -268,8 +263,8 @@ class Scheduler:
         if not victims:
             return
         evict = partial(self._preempt, info.uid, info.key, cleared, victims, event)
-        self._preemptions.append((self._attempted + self.preempts_after, evict))
-        if not self.preempts_after:
+        self._preemptions.append((self._attempted + self._client.preempts_after, evict))
+        if not self._client.preempts_after:
             self._preempt_now(self._attempted)
 
     def _preempt_now(self, until: int | None = None) -> None:
@@ -310,7 +305,7 @@ class Scheduler:
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
-            self._is_muted = self.forgets_nominations
+            self._is_muted = self._client.forgets_nominations
             self.api_server.put(after, event)
             self._is_muted = False
 
@@ -327,7 +322,8 @@ class Scheduler:
         for victim in victims:
             if victim is victims[-1]:
                 self._preempting.reach_last(uid, victim.key)
-            api_server.write(DeletePod(victim.key, "Preempted", self.grace, condition=condition, by=by), ACTOR, event)
+            deletion = DeletePod(victim.key, "Preempted", self._client.grace, condition=condition, by=by)
+            api_server.write(deletion, ACTOR, event)
         self._preempting.end(uid)
 
     # --- a node --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import msgspec
 from kwhatif._version import __version__
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.model.cluster import KubernetesObject
-from kwhatif.questions.story.played import Outcome, Player
+from kwhatif.questions.story.settled_cluster import Outcome, ScenarioPlayer
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 
@@ -38,7 +38,7 @@ class _Head(msgspec.Struct, frozen=True):
 class SweepFile(Generic[Outcome]):
     """Outcomes by the names of their scenarios; new ones are written at once."""
 
-    def __init__(self, path: str, player: Player[Any, Outcome], kind: type[Outcome]) -> None:
+    def __init__(self, path: str, player: ScenarioPlayer[Any, Outcome], kind: type[Outcome]) -> None:
         """Read what there is: outcomes of that kind.
 
         Raises:
@@ -113,7 +113,7 @@ class SweepFile(Generic[Outcome]):
         self._file.close()
 
 
-def _digest(player: Player[Any, Any]) -> str:
+def _digest(player: ScenarioPlayer[Any, Any]) -> str:
     """Another one for every other cluster, configuration of the scheduler, or set of times."""
     session, digest = player.session, sha256()
     encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from typing import Any, Generic
 
 from kwhatif.errors import InputError, OutOfTime, Problem, WorkersLost
-from kwhatif.questions.story.played import Outcome, Player, S
+from kwhatif.questions.story.settled_cluster import Outcome, S, ScenarioPlayer
 from kwhatif.sweep.processes import blocks
 
 #: The timeout for a scheduler that does not answer.
@@ -21,7 +21,7 @@ _TRIES = 3
 _FEWEST = 4
 
 
-def play_on_dask(player: Player[S, Outcome], scenarios: Sequence[S], address: str) -> Iterator[Outcome]:
+def play_on_dask(player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S], address: str) -> Iterator[Outcome]:
     """Play the scenarios on the workers of that scheduler; yields outcomes as they arrive.
 
     The blocks of a lost worker are given to others. A caller that stops early leaves nothing running.
@@ -50,7 +50,7 @@ def play_on_dask(player: Player[S, Outcome], scenarios: Sequence[S], address: st
 class _Work(Generic[S, Outcome]):
     """The blocks that were handed out, and those to hand out again."""
 
-    def __init__(self, client: Any, player: Player[S, Outcome]) -> None:
+    def __init__(self, client: Any, player: ScenarioPlayer[S, Outcome]) -> None:
         self._client = client
         self._player = player
         self._there: Any = None
@@ -91,6 +91,6 @@ class _Work(Generic[S, Outcome]):
         return block
 
 
-def _play(player: Player[S, Outcome], block: list[S]) -> list[Outcome]:
+def _play(player: ScenarioPlayer[S, Outcome], block: list[S]) -> list[Outcome]:
     """What a worker does with a block."""
     return [player.play(scenario) for scenario in block]

@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
 from kwhatif.errors import OutOfTime, WorkersLost
-from kwhatif.questions.story.played import Named, Outcome, Player, S
+from kwhatif.questions.story.settled_cluster import Named, Outcome, S, ScenarioPlayer
 
 #: With this many pods times scenarios it takes a second or two: longer than starting processes.
 _WORTHWHILE = 100_000
@@ -38,26 +38,26 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def default_jobs(player: Player[Any, Any], scenarios: int) -> int:
+def default_jobs(player: ScenarioPlayer[Any, Any], scenarios: int) -> int:
     """How many processes are worthwhile."""
     if scenarios * len(player.session.state.pods) < _WORTHWHILE:
         return 1
     return max(1, min(available_cores(), scenarios))
 
 
-def play_here(player: Player[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
+def play_here(player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S]) -> Iterator[Outcome]:
     """Play them in this process."""
     return map(player.play, scenarios)
 
 
-def play(player: Player[S, Outcome], scenarios: Sequence[S], jobs: int = 0) -> Iterator[Outcome]:
+def play(player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S], jobs: int = 0) -> Iterator[Outcome]:
     """Play the scenarios in `jobs` processes; 0: as many as are worthwhile."""
     jobs = jobs or default_jobs(player, len(scenarios))
     return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
 
 
 def play_in_processes(
-    player: Player[S, Outcome], scenarios: Sequence[S], jobs: int, method: str = ""
+    player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S], jobs: int, method: str = ""
 ) -> Iterator[Outcome]:
     """Play the scenarios in `jobs` processes, including this one; yields outcomes as they arrive.
 
@@ -103,7 +103,7 @@ def _some_first(scenarios: Sequence[S], jobs: int) -> tuple[list[S], list[S]]:
 class _Team(Generic[S, Outcome]):
     """The workers, and the blocks of each."""
 
-    def __init__(self, context: BaseContext, player: Player[S, Outcome], left: list[list[S]]) -> None:
+    def __init__(self, context: BaseContext, player: ScenarioPlayer[S, Outcome], left: list[list[S]]) -> None:
         self._context = context
         self._player = player
         #: Blocks without a worker, the next one last.
@@ -203,7 +203,7 @@ class _Team(Generic[S, Outcome]):
         self._working.clear()
 
 
-def _work(orders: Connection, player: Player[Any, Any], parent: int) -> None:
+def _work(orders: Connection, player: ScenarioPlayer[Any, Any], parent: int) -> None:
     """The worker: plays block after block, until there is none left, or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # when the parent is interrupted it ends its workers
     try:

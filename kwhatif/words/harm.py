@@ -1,4 +1,4 @@
-"""What harm a drain, an outage or a finding of an audit means, in one line each."""
+"""The harm of a drain, an outage or a finding of an audit, in one line each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwhatif.words.amounts import listed, plural, some, took
 # --- findings of an audit --------------------------------------------------------------------------------------------
 
 
-#: What happens: `if NODE is lost`. The plural is for several what-ifs of a kind.
+#: The what-if in words: `if NODE is lost`. The plural is for several what-ifs of a kind.
 _EVENTS: Mapping[ProbeName, tuple[str, str]] = {
     "outage": ("{name} is lost", "any of {count} nodes is lost"),
     "zone": ("zone {name} is lost", "any of {count} zones is lost"),
@@ -139,7 +139,7 @@ _MESSAGES: Mapping[AuditHarm, Callable[[AuditFindingRow], str]] = {
 }
 
 
-# --- whom ----------------------------------------------------------------------------------------------------------
+# --- subjects ------------------------------------------------------------------------------------------------------
 
 
 def _key(subject: str) -> str:
@@ -248,7 +248,7 @@ _CAUSES_OF_SEVERAL: Mapping[AuditCause, str] = {
 
 
 def why(row: HarmRow, subjects: int = 1) -> str:
-    """The cause in words, of that number of workloads; "" where what happens says it."""
+    """The cause in words, for this number of workloads; "" if the harm already implies it."""
     about, several = listed(row.about), subjects > 1
     match row.cause:
         case "room":
@@ -283,7 +283,7 @@ def levels(findings: Sequence[AuditFindingRow]) -> str:
 # --- drains and outages ----------------------------------------------------------------------------------------------
 
 
-#: A refusal, up to the standard that the pod violates.
+#: The beginning of a refusal, up to the standard that the pod violates.
 _POD_SECURITY = re.compile(r'.*?violates PodSecurity "[^"]*"', re.DOTALL)
 _BLOCKED: Mapping[BlockedCause, str] = {
     "timeout": "it is gone only after the --timeout of {about}",

@@ -17,7 +17,7 @@ class Term(NamedTuple):
     means: str
     seen: str
     then: str
-    #: Other words for it that find it.
+    #: Other words by which the term is found.
     also: Sequence[str] = ()
 
 

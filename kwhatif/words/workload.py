@@ -1,4 +1,4 @@
-"""Sentences about the pods of workloads and groups, about victims, and about pods that took the room first."""
+"""Sentences about the pods of workloads and groups, about victims, and about pods that have taken the room first."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kwhatif.words.amounts import amount, listed, ordinal, plural, some
 # --- workloads -------------------------------------------------------------------------------------------------------
 
 
-#: The most owners of victims that are named.
+#: The maximum number of owners of victims that are named.
 _MOST_OWNERS = 3
-#: The most names of pods that are all listed.
+#: Up to this number, all names of pods are listed.
 _MOST_NAMES = 4
 
 
@@ -46,7 +46,7 @@ def after(decisions: Sequence[Decision]) -> str:
     return f" after {said}, which {'was' if len(names) == 1 else 'were'} pending"
 
 
-#: The most runs of equal outcomes of a StatefulSet's pods that are named; more are harder to read than counts.
+#: The maximum number of runs of equal outcomes of a StatefulSet's pods; more are harder to read than counts.
 _MOST_RUNS = 3
 #: Number of pods without a separate decision, by outcome.
 Beyond = Mapping[Outcome, int]

@@ -18,10 +18,10 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.applied_template import with_template
 from kwhatif.workloads.custom_kinds import LIKE, StandIn, WorkloadKind, part_of_pods
-from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.inferred_groups import template_from
 from kwhatif.workloads.inferred_owners import missing_jobs, missing_stateful_sets
 from kwhatif.workloads.inferred_replica_sets import missing_deployments, missing_replica_sets
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.owners import pods_controlled_by, reference
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 

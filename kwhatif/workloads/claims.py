@@ -32,7 +32,7 @@ from kwhatif.kube.model.storage import (
     StorageClass,
 )
 from kwhatif.kube.model.workload import StatefulSet
-from kwhatif.workloads.generated import generated_name, uid_of
+from kwhatif.workloads.names import generated_name, uid_of
 
 #: Which entry of the pod's `resourceClaims` the claim is for (`PodResourceClaimAnnotation`).
 _ENTRY = "resource.kubernetes.io/pod-claim-name"

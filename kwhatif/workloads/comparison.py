@@ -38,7 +38,7 @@ from kwhatif.workloads.applied_template import TemplateDifference, template_of
 from kwhatif.workloads.daemon_set import eligible_nodes, node_of
 from kwhatif.workloads.expand import expand, replicas_of
 from kwhatif.workloads.job import is_finished, wanted_pods
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import first_to_roll, is_ordered, ordinals_of

@@ -12,9 +12,9 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.kube.model.quantity import amounts
+from kwhatif.workloads.counts import most_pods
 from kwhatif.workloads.deployment import free_names
-from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.many import most_pods
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.template import Expansion, ReplicaGroup, pod_of
 
 #: `.name`, `["any name"]`, `[0]`, `[*]` (every entry of a list or map), `.*`.

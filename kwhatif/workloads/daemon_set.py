@@ -25,8 +25,7 @@ from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.kube.model.workload import DaemonSet, RollingUpdate, UpdateStrategy
 from kwhatif.workloads.deployment import names_for
-from kwhatif.workloads.generated import hash_of
-from kwhatif.workloads.numbers import resolved
+from kwhatif.workloads.names import hash_of, resolved
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import Expansion, ReplicaGroup, content_of, pod_of

@@ -24,8 +24,7 @@ from kwhatif.kube.model.workload import (
     ReplicationController,
     RollingUpdate,
 )
-from kwhatif.workloads.generated import all_names, hash_of, uid_of
-from kwhatif.workloads.numbers import resolved
+from kwhatif.workloads.names import all_names, hash_of, resolved, uid_of
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
 from kwhatif.workloads.template import Expansion, ReplicaGroup, content_of, pod_of, same_template
 

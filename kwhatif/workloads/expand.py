@@ -27,8 +27,8 @@ from kwhatif.kube.model.workload import (
 )
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
 from kwhatif.workloads.deployment import expand_deployment, expand_replicas, names_for, pod_like, replica_set_for
-from kwhatif.workloads.generated import generated_name
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of, wanted_pods
+from kwhatif.workloads.names import generated_name
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
 from kwhatif.workloads.template import Expansion, ReplicaGroup

@@ -21,7 +21,7 @@ from kwhatif.kube.model.workload import WORKLOADS
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of, with_template
-from kwhatif.workloads.many import wanted
+from kwhatif.workloads.counts import wanted
 
 #: A label that names the group -> whose it is, and whether its own scheduler places the pods together.
 _LABELS: Mapping[str, tuple[str, bool]] = {

@@ -40,7 +40,7 @@ from kwhatif.workloads.inferred_replica_sets import (
     missing_replication_controllers,
     sets_of_deployments,
 )
-from kwhatif.workloads.numbers import natural_number, ordinal_of
+from kwhatif.workloads.names import natural_number, ordinal_of
 from kwhatif.workloads.stateful_set import CLAIM_NAME, REVISION_LABEL
 
 

@@ -25,9 +25,8 @@ from kwhatif.kube.model.workload import (
 )
 from kwhatif.workloads.deployment import HASH_LABEL, bounds_of, replica_set_of
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.inferred_groups import OwnedPods, pods_by_owner, template_from
-from kwhatif.workloads.numbers import natural_number
+from kwhatif.workloads.names import natural_number, uid_of
 from kwhatif.workloads.owners import is_named_after, pods_controlled_by, reference_to
 from kwhatif.workloads.removal import is_available
 from kwhatif.workloads.survey import survey_of

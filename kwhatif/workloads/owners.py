@@ -12,7 +12,7 @@ from kwhatif.kube.model.kinds import RESOURCES
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, ReplicaSet, StatefulSet
-from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.names import uid_of
 from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -19,8 +19,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.storage import ClaimTemplate, ClaimVolumeSource, PersistentVolumeClaim, Volume
 from kwhatif.kube.model.workload import StatefulSet
-from kwhatif.workloads.generated import hash_of
-from kwhatif.workloads.numbers import resolved
+from kwhatif.workloads.names import hash_of, resolved
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.template import Expansion, ReplicaGroup, content_of, pod_of
 

@@ -44,7 +44,7 @@ class Expansion(msgspec.Struct, frozen=True):
     """The pods that a controller would make, in its order."""
 
     groups: tuple[ReplicaGroup, ...] = ()
-    #: How many more there are to be: too many to be made one by one (`workloads.many`).
+    #: How many more there are to be: too many to be made one by one (`workloads.counts`).
     left_out: int = 0
 
     @property

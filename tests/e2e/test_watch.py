@@ -12,7 +12,7 @@ import pytest
 
 import kwhatif
 from kwhatif.api.live import LiveCluster
-from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from kwhatif.sources.live.reflector import Patience, Reflector
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.demo import Demo

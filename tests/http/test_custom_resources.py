@@ -13,7 +13,7 @@ import kwhatif
 from kwhatif.api.live import LiveCluster
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.workload import Deployment
-from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI, answer, empty_list, recorded

@@ -14,7 +14,7 @@ import pytest
 import kwhatif
 from kwhatif.api.live import LiveCluster
 from kwhatif.errors import ClusterUnreadable
-from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from kwhatif.sources.live.reflector import Patience
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import Behaviour, FakeAPI, Handler, answer, drop, empty_list, hang, status

@@ -15,8 +15,8 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
-from kwhatif.questions.story.played import SettledCluster
 from kwhatif.questions.story.rows import story_of
+from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

@@ -16,7 +16,7 @@ from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.report.story import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from tests.examples import examples

@@ -12,7 +12,7 @@ import kwhatif
 from kwhatif.kube.matching.requests import CPU, MEMORY, pod_requests, resource_nanos
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, is_terminal
-from kwhatif.questions.story.simulate import Playing, begin
+from kwhatif.questions.story.simulate import StepPlayer, begin
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizing import allocated, is_under_way
 from kwhatif.sources.manifests.edits import read_edits
@@ -93,7 +93,7 @@ def test_no_kubelet_grants_more_than_its_node_has(
     session = kwhatif.load(objects(pods, asked), kubernetes_version=f"1.{minor}")
     at_rest = session
     engine, _ = begin(session, Parameters())
-    playing = Playing(engine, "default")
+    player = StepPlayer(engine, "default")
     for step in todo:
         try:
             at_rest = kwhatif.edited(at_rest, text(step))
@@ -103,7 +103,7 @@ def test_no_kubelet_grants_more_than_its_node_has(
         validate(at_rest.state)
     for each in read_edits([text(step) for step in todo], namespace="default", stdin=BytesIO()).edits:
         try:
-            playing.perform(each)
+            player.perform(each)
         except kwhatif.InputError:
             continue
         check(engine.api_server.state.cluster)

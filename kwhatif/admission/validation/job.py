@@ -250,7 +250,7 @@ def _count_indexes(text: str, completions: int) -> int:
     """How many indexes a list such as `0-2,5` names.
 
     Raises:
-        ValueError: it does not rise, or names indexes that there are not (`validateIndexesFormat`).
+        ValueError: it is not in ascending order, or has indexes beyond the completions (`validateIndexesFormat`).
     """
     total, last = 0, None
     for interval in text.split(",") if text else ():

@@ -40,7 +40,7 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-#: Why no node comes for a pod yet (`filterOutYoungPods`).
+#: Why no node is added for a pod yet (`filterOutYoungPods`).
 _YOUNG = "at {at} it has not waited for longer than new-pod-scale-up-delay, or its annotation, says"
 
 
@@ -51,14 +51,14 @@ def scale_up(
     at: str,
     cached: Mapping[str, Template] | None = None,
 ) -> tuple[ScalingRound, tuple[Caveat, ...]]:
-    """What one loop adds for the pods that are marked unschedulable.
+    """The nodes that one loop adds for the pods that are marked unschedulable.
 
     Args:
         state: the cluster, which stays as it is.
-        profiles: the scheduler's, which the autoscaler knows only where `scheduler-config-file` says so.
+        profiles: the scheduler's profiles; the autoscaler knows them only if `scheduler-config-file` is set.
         settings: the node groups, the expander and the flags.
         at: the moment, RFC 3339.
-        cached: templates kept from nodes that were there before.
+        cached: templates of nodes that existed before.
     """
     now, flags = parse_time(at), settings.flags
     said = (*_of_settings(settings), *_of_expendable(state, settings))
@@ -85,9 +85,9 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
     """The autoscaler with its node groups."""
 
     settings: NodeGroups
-    #: The names of nodes that were asked for and are not there yet.
+    #: The names of nodes that were requested and do not exist yet.
     coming: frozenset[str] = frozenset()
-    #: By group, the template kept from a node that it has seen.
+    #: Node group -> the template of a node that it has seen.
     cached: Mapping[str, Template] = {}
     name: ClassVar[Autoscaler] = "cluster-autoscaler"
     kind: ClassVar[str] = "ClusterAutoscaler"
@@ -96,7 +96,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, settings: NodeGroups, state: State, at: str) -> ClusterAutoscaler:
-        """The autoscaler of a cluster, which has looked at its nodes."""
+        """The autoscaler of a cluster, with templates of the cluster's nodes."""
         return cls(settings, cached=copied_templates(settings, state, parse_time(at)))
 
     def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
@@ -121,7 +121,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
                 suffix = name.removeprefix(f"{template.node.metadata.name}-")
                 node, pods, besides = template.made(suffix)
                 node = replace(node, metadata=replace(node.metadata, creation_timestamp=at))
-                mirrors = (pod for pod in pods if is_mirror(pod))  # those of DaemonSets come of themselves
+                mirrors = (pod for pod in pods if is_mirror(pod))  # DaemonSets create their own
                 yield NewNode(
                     node=node,
                     group=row.group,
@@ -147,7 +147,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
 
 
 def _present(group: NodeGroup, state: State) -> NodeGroup:
-    """The group without nodes that are gone: it is assumed that the cloud does not replace them by itself."""
+    """The group without deleted nodes: it is assumed that the cloud does not replace them by itself."""
     nodes = tuple(name for name in group.nodes if state.node(name) is not None)
     gone = len(group.nodes) - len(nodes)
     if not gone:

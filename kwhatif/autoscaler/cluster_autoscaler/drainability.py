@@ -1,4 +1,4 @@
-"""Which pods may be moved off a node that goes (`simulator/drainability/rules/`), and what blocks the node."""
+"""Which pods may be moved when a node is removed (`simulator/drainability/rules/`), and which pods block that."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from kwhatif.state.pod_info import PodInfo
 
 _SYSTEM_NAMESPACE = "kube-system"
 _REPLICATED = frozenset({"ReplicationController", "Job", "ReplicaSet", "StatefulSet"})
-#: Kinds of owners that are looked for, with the API group that they must be of ("": any), and what makes them in turn:
-#: where that is in the input, they were not asked for.
+#: Kinds of owners that are looked up, with the API group that they must have ("": any), and the kind that creates them:
+#: if the input has objects of the creating kind only, the owners' kind was not read.
 _OWNERS: Mapping[str, tuple[type, str, type | None]] = {
     "ReplicationController": (ReplicationController, "", None),
     "ReplicaSet": (ReplicaSet, "", Deployment),
@@ -40,12 +40,12 @@ _OWNERS: Mapping[str, tuple[type, str, type | None]] = {
 
 
 class Outcome(Enum):
-    """What becomes of a pod when its node goes."""
+    """The outcome for a pod when its node is removed."""
 
     MOVES = "moves"
-    #: It goes with the node, or is about to go anyway.
+    #: The pod is removed with the node, or is already being deleted.
     SKIPPED = "skipped"
-    #: The node is not deleted before it has ended.
+    #: The node is not deleted before the pod has ended.
     WAITED_FOR = "waited for"
     BLOCKS = "blocks"
 
@@ -79,7 +79,7 @@ class Budgets:
         }
 
     def of(self, pod: Pod) -> Names:
-        """The budgets that the pod counts for, `namespace/name`."""
+        """The budgets that select the pod, as `namespace/name`."""
         return self._index.of(pod.metadata.namespace, pod.metadata.labels)
 
     def remove(self, pods: Iterable[PodInfo]) -> None:
@@ -90,7 +90,7 @@ class Budgets:
 
 
 class MovedPods(msgspec.Struct, frozen=True):
-    """The pods of a node by what becomes of them; with a pod that blocks it, the others do not matter."""
+    """The pods of a node by outcome. If one of them blocks the node, the others do not matter."""
 
     pods: Sequence[PodInfo] = ()
     #: Pods that the node's deletion waits for.
@@ -126,7 +126,7 @@ class Rules:
         return next((each for each in said if each is not None), MOVES)
 
     def moved(self, pods: Iterable[PodInfo]) -> MovedPods:
-        """The pods of a node that would have to move (`GetPodsToMove`)."""
+        """The pods of a node that must move (`GetPodsToMove`)."""
         moving: list[PodInfo] = []
         awaited: list[PodInfo] = []
         for info in pods:
@@ -150,7 +150,7 @@ class Rules:
     # --- owners ----------------------------------------------------------------------------------------------------
 
     def _replica_count(self, pod: Pod) -> Drainability | None:
-        """`replicacount`: the owner is there, and wants enough pods."""
+        """`replicacount`: the owner exists, and has at least `--min-replica-count` replicas."""
         owner = controller_of(pod.metadata)
         if owner is None:
             return None
@@ -174,7 +174,7 @@ class Rules:
     def _is_unknown(self, kind: type, maker: type | None) -> bool:
         """Whether the kind was not read, so that a missing object may exist.
 
-        It was read if the input has owners of other kinds, unless the input has what creates this kind, but none of it.
+        It was read if the input has owners of other kinds; but not if it has the creating kind and none of this kind.
         """
         if not lacks(kind, self._cluster):
             return False
@@ -207,7 +207,7 @@ class Rules:
         return None if is_replicated else _blocks("NotReplicated")
 
     def _system(self, pod: Pod) -> Drainability | None:
-        """A pod of the system without a budget keeps its node for a while."""
+        """A pod in kube-system without a budget blocks its node for a while."""
         if pod.metadata.namespace != _SYSTEM_NAMESPACE or self.budgets.of(pod):
             return None
         created = pod.metadata.creation_timestamp

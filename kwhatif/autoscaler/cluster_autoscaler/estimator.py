@@ -1,4 +1,4 @@
-"""How many new nodes of a group help which pods (`estimator/binpacking_estimator.go`): first fit, the largest first."""
+"""How many new nodes of a group fit which pods (`estimator/binpacking_estimator.go`): first fit, largest pods first."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ PodGroup = Sequence[PodInfo]
 
 
 class Estimate(NamedTuple):
-    """A number of new nodes, and the pods that they help."""
+    """A number of new nodes, and the pods that fit on them."""
 
     nodes: int
     pods: Sequence[PodInfo]
 
 
 def limit_of(flags: Flags, room: int, nodes: int) -> int:
-    """The most nodes that an estimate may add; negative: none; 0: there is no limit.
+    """The maximum number of nodes that an estimate may add; negative: none; 0: no limit.
 
     Args:
-        flags: the autoscaler's.
-        room: how many more the group and those like it may have (`sng_capacity_threshold.go`).
-        nodes: how many there are in the cluster (`cluster_capacity_threshold.go`).
+        flags: the autoscaler's flags.
+        room: how many more nodes the group and similar groups may have (`sng_capacity_threshold.go`).
+        nodes: the number of nodes in the cluster (`cluster_capacity_threshold.go`).
     """
     limits = [flags.max_nodes_per_scaleup, room if room > 0 else -1]
     if flags.max_nodes_total:
@@ -63,7 +63,7 @@ class Estimation:
         self._pods: list[PodInfo] = []
 
     def run(self, groups: Sequence[PodGroup], *, fast: bool = False) -> Estimate:
-        """Estimate; `fast`: the group that saves most is extrapolated from one node (`fastpath-binpacking-enabled`)."""
+        """Estimate. `fast`: extrapolate the slowest group from one node (`fastpath-binpacking-enabled`)."""
         node = self._template.node
         ordered = sorted(groups, key=lambda group: -_score(group[0], node))
         quick = _quickest(ordered, node) if fast else None
@@ -82,7 +82,7 @@ class Estimation:
         self._pods.append(pod)
 
     def _on_nodes_so_far(self, pods: PodGroup) -> PodGroup:
-        """Put pods on nodes of this estimate until one fits nowhere; that one and those behind it are returned."""
+        """Place pods on nodes of this estimate until one fits nowhere; returns this pod and the pods after it."""
         for place, pod in enumerate(pods):
             node = self._snapshot.schedule_anywhere(pod, self._new) if self._new else ""
             if not node:
@@ -91,12 +91,12 @@ class Estimation:
         return ()
 
     def _on_new_nodes(self, pods: PodGroup) -> bool:
-        """Put pods on the newest node, and add one where it is full; returns whether more may be added later."""
+        """Place pods on the newest node, and add a node if it is full; returns whether more may be added later."""
         for pod in pods:
             if self._last and self._on_last(pod):
                 continue
             if self._last and self._last not in self._used:
-                return True  # not even an empty node takes it
+                return True  # the pod does not even fit on an empty node
             if not self._add_node():
                 return False
             if self._snapshot.schedule(pod, self._last) is not None:
@@ -111,14 +111,14 @@ class Estimation:
             return True
         if not (_spreads_over_hosts(pod.pod) and _is_about_spread(verdict)):
             return False
-        # QUIRK: any other node of the cluster will do, also one that is there already.
+        # QUIRK: any other node of the cluster is tried, including existing nodes.
         node = self._snapshot.schedule_anywhere(pod, [name for name in self._snapshot.names if name != self._last])
         if node:
             self._placed(pod, node)
         return bool(node)
 
     def _add_node(self) -> bool:
-        """Add a node, unless that is one too many."""
+        """Add a node, if the limit allows it; returns whether it was added."""
         if not self._permits():
             return False
         node, pods, besides = self._template.made(f"e-{len(self._new)}")
@@ -134,7 +134,7 @@ class Estimation:
         return True
 
     def _extrapolated(self, pods: PodGroup) -> bool:
-        """Fill one node, and assume that all others hold as many (`tryFastPath`)."""
+        """Fill one node, and assume that all others take the same number of pods (`tryFastPath`)."""
         if not pods:
             return True
         if not self._add_node():
@@ -154,7 +154,7 @@ class Estimation:
 
 
 def _score(pod: PodInfo, node: Node) -> float:
-    """How much of a node the pod asks for: cpu and memory, as parts of what there is (`decreasing_pod_orderer.go`)."""
+    """The sum of the pod's cpu and memory requests, as fractions of the node's (`decreasing_pod_orderer.go`)."""
     requested, listed = pod.resources.requested, node.status.allocatable_or_capacity
     cpu, memory = milli_value(parse_quantity(listed.get(CPU, 0))), value(parse_quantity(listed.get(MEMORY, 0)))
     score = 0.0
@@ -173,11 +173,11 @@ def _is_about_spread(verdict: Verdict) -> bool:
     return _SPREAD_REASON in verdict.status.reasons
 
 
-# --- the quick way ----------------------------------------------------------------------------------------------------
+# --- the fast path ----------------------------------------------------------------------------------------------------
 
 
 def _quickest(groups: Sequence[PodGroup], node: Node) -> int | None:
-    """The index of the group that saves the most trials (`determineBestPEGToFastpath`); of equals the last one."""
+    """The index of the group that saves the most attempts (`determineBestPEGToFastpath`); of equals the last one."""
     best, most = None, 0
     for place, group in enumerate(groups):
         saved = _saved(group, node)
@@ -197,7 +197,7 @@ def _saved(group: PodGroup, node: Node) -> int:
 
 
 def _keeps_apart(pod: Pod) -> bool:
-    """Whether pods like this one share no host."""
+    """Whether no two pods like this one may share a host."""
     for term in _anti_affinity(pod):
         try:
             if term.topology_key == HOSTNAME and compile_selector(term.label_selector).matches(pod.metadata.labels):

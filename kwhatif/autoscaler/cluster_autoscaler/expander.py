@@ -1,6 +1,7 @@
-"""Which of the groups that would help is scaled up (`expander/`), and how its nodes are balanced over similar groups.
+"""The expanders: which node group is scaled up (`expander/`), and how nodes are balanced over similar groups.
 
-The expanders are a chain of filters, with chance at its end. Similar groups: `processors/nodegroupset/`.
+The expanders are a chain of filters; at its end, one option is chosen at random. Similar groups:
+`processors/nodegroupset/`.
 """
 
 from __future__ import annotations
@@ -30,31 +31,31 @@ _GPU_UNFITNESS = 1000.0
 
 
 class Option(msgspec.Struct, frozen=True):
-    """A number of nodes of the group that would help these pods."""
+    """A number of new nodes of the group, and the pods that fit on them."""
 
     group: NodeGroup
     template: Template
     nodes: int
     pods: Sequence[PodInfo]
-    #: Other groups, like this one, that take the same pods.
+    #: Similar groups that fit the same pods.
     similar: Sequence[NodeGroup] = ()
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What the expander leaves: one option, or several of which one is taken by chance; none where it refuses all."""
+    """The options that the expanders leave: one; several, of which one is chosen at random; or none."""
 
     options: Sequence[Option]
-    #: Groups whose price decides, and is not known.
+    #: Groups whose price is needed, but not known.
     unpriced: tuple[str, ...] = ()
 
 
 def choose(expanders: Sequence[str], options: Sequence[Option], nodes: int) -> Choice:
-    """Ask the expanders in turn until one option is left (`expander/factory/chain.go`).
+    """Apply the expanders in order until one option is left (`expander/factory/chain.go`).
 
     Args:
-        expanders: their names; `random` and `grpc` leave everything to chance.
-        options: what there is to choose from.
-        nodes: how many nodes the cluster has.
+        expanders: their names; after `random` and `grpc` the choice is random.
+        options: the options to choose from.
+        nodes: the number of nodes in the cluster.
     """
     left, unpriced = options, tuple[str, ...]()
     for name in expanders:
@@ -69,14 +70,14 @@ def choose(expanders: Sequence[str], options: Sequence[Option], nodes: int) -> C
 
 
 def _best(options: Sequence[Option], score: Callable[[Option], float]) -> Sequence[Option]:
-    """Those with the lowest score."""
+    """The options with the lowest score."""
     scores = [score(option) for option in options]
     least = min(scores, default=0.0)
     return [option for option, each in zip(options, scores, strict=True) if each == least]
 
 
 def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
-    """QUIRK: (waste.go) an option that wastes nothing at all is also taken for the first of equals; the sum decides."""
+    """QUIRK: (waste.go) an option without any waste equals upstream's initial score of 0; the result is the same."""
     return _best(options, _waste)
 
 
@@ -92,7 +93,7 @@ def _waste(option: Option) -> float:
 
 
 def _capacity(node: Node) -> tuple[int, int]:
-    """Milli-cpu and bytes, reserved ones included."""
+    """The node's capacity in milli-cpu and bytes, with reserved resources."""
     capacity = node.status.capacity
     return milli_value(parse_quantity(capacity.get(CPU, 0))), value(parse_quantity(capacity.get(MEMORY, 0)))
 
@@ -106,7 +107,7 @@ def _least_nodes(options: Sequence[Option]) -> Sequence[Option]:
 
 
 def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
-    """Groups without a priority are not used, unless none has any; a negative one counts as none."""
+    """The groups with the highest priority. Groups without one (or below -1) count only if no group has one."""
     known = [option for option in options if option.group.priority is not None and option.group.priority >= -1]
     return _best(known, lambda option: -(option.group.priority or 0)) if known else options
 
@@ -123,9 +124,9 @@ _FILTERS: Mapping[str, Callable[[Sequence[Option]], Sequence[Option]]] = {
 
 
 def _cheapest(options: Sequence[Option], nodes: int) -> Sequence[Option]:
-    """The options that cost the least for what they help (`expander/price/price.go`), of groups with a price.
+    """Of the groups with a price, those with the lowest price for the pods that fit (`expander/price/price.go`).
 
-    The cloud decides what a pod costs: here it is its share of the cheapest node, by cpu and memory.
+    Upstream asks the cloud for the price of a pod: here it is the pod's share of the cheapest node, by cpu and memory.
     """
     priced = [option for option in options if option.group.price is not None]
     rate = min((option.group.price or 0.0) / (_weight(*_capacity(option.template.node)) or 1) for option in priced)
@@ -146,7 +147,7 @@ def _weight(cpu: int, memory: int) -> float:
 
 
 def _preferred_cpu(nodes: int) -> int:
-    """Milli-cpu of the nodes that suit a cluster of this size (`SimplePreferredNodeProvider`)."""
+    """The preferred milli-cpu of a node in a cluster of this size (`SimplePreferredNodeProvider`)."""
     sizes = ((2, 1), (6, 2), (20, 4), (60, 8), (200, 16))
     return next((cores for most, cores in sizes if nodes <= most), 32) * 1000
 
@@ -159,7 +160,7 @@ def _unfitness(option: Option, preferred: int) -> float:
     return (unfitness - 1.0) * (1.0 - math.tanh((option.nodes - 1) / 15.0)) + 1.0
 
 
-#: Labels that may differ (`BasicIgnoredLabels`), and those that clouds put on nodes of one zone or instance.
+#: Labels that may differ (`BasicIgnoredLabels`), and the labels that clouds set for the zone or the instance.
 _IGNORED = frozenset(
     {
         HOSTNAME,
@@ -192,7 +193,7 @@ def are_similar(one: Template, other: Template, flags: Flags) -> bool:
 
 
 def _agree_on(names: Iterable[str], one: Template, other: Template) -> bool:
-    """Whether both have these labels, with equal values (`label_nodegroups.go`)."""
+    """Whether both nodes have these labels, with equal values (`label_nodegroups.go`)."""
     labels, others = one.node.metadata.labels, other.node.metadata.labels
     return all(name in labels and name in others and labels[name] == others[name] for name in names)
 
@@ -225,7 +226,7 @@ def _within(one: Mapping[str, int], other: Mapping[str, int], tolerance: float) 
 
 
 def _free(info: NodeInfo) -> Mapping[str, int]:
-    """What the node's pods leave free, in nano-units; negative for a resource that the node does not have."""
+    """The node's free resources, in nano-units; negative for a resource that the node does not have."""
     requested = {CPU: info.cpu * MICRO_PER_MILLI, MEMORY: info.memory * NANO, EPHEMERAL_STORAGE: info.ephemeral * NANO}
     # QUIRK: (`ResourceToResourceList`) the number of pods is not counted.
     requested[PODS] = 0
@@ -250,7 +251,7 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
         if chosen[0] < chosen[1]:
             chosen[0] += 1
             left -= 1
-        else:  # it is full: those before `start` are out
+        else:  # the group is full: groups before `start` are done
             sizes[start], sizes[current] = sizes[current], sizes[start]
             start += 1
         is_ahead = current < len(sizes) - 1 and chosen[0] > sizes[current + 1][0]

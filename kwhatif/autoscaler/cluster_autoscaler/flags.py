@@ -17,7 +17,7 @@ _NO_CORES, _NO_MEMORY = (0, _MOST_CORES), (0, _MOST_GIB * _GIB)
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
-    """The flags that decide anything here. A field is named as its flag; durations are nanoseconds."""
+    """The flags that affect decisions. A field has the name of its flag; durations are nanoseconds."""
 
     allowed_scheduler_names: tuple[str, ...] = ()
     balance_similar_node_groups: bool = False
@@ -25,13 +25,13 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     balancing_label: tuple[str, ...] = ()
     blocking_system_pod_distruption_timeout: int = parse_duration("1h")
     bypassed_scheduler_names: tuple[str, ...] = ()
-    #: Least and most, in cores.
+    #: Minimum and maximum, in cores.
     cores_total: tuple[int, int] = _NO_CORES
     enable_csi_node_aware_scheduling: bool = False
     expendable_pods_priority_cutoff: int = -10
     fastpath_binpacking_enabled: bool = False
     force_ds: bool = False
-    #: Type of a GPU -> least and most.
+    #: Type of GPU, minimum, maximum.
     gpu_total: tuple[tuple[str, int, int], ...] = ()
     ignore_daemonsets_utilization: bool = False
     ignore_mirror_pods_utilization: bool = False
@@ -44,7 +44,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     max_scale_down_parallelism: int = 10
     max_total_unready_percentage: float = 45
     memory_difference_ratio: float = 0.015
-    #: Least and most, in bytes.
+    #: Minimum and maximum, in bytes.
     memory_total: tuple[int, int] = _NO_MEMORY
     min_replica_count: int = 0
     new_pod_scale_up_delay: int = 0
@@ -66,16 +66,16 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def startup_taints(self) -> frozenset[str]:
-        """Taints that nodes have only while they start."""
+        """Keys of taints that nodes have only while they start."""
         return frozenset((*self.ignore_taint, *self.startup_taint))
 
     @property
     def is_bounded(self) -> bool:
-        """Whether there is a limit of all nodes together."""
+        """Whether there is a limit for the whole cluster."""
         return self.max_nodes_total > 0 or (self.cores_total, self.memory_total) != (_NO_CORES, _NO_MEMORY)
 
 
-#: Flags that would change an answer, and are not modelled: with these values they do nothing.
+#: Flags that would change an answer, but are not modelled; with these values they have no effect.
 NOT_MODELLED: Mapping[str, object] = {
     "async-node-groups": False,
     "capacity-buffer-controller-enabled": False,
@@ -86,7 +86,7 @@ NOT_MODELLED: Mapping[str, object] = {
     "enforce-node-group-min-size": False,
     "salvo-scale-up": False,
 }
-#: Flags that decide when something is done, how it is done, or how the program runs.
+#: Flags without effect on decisions: they set when and how something is done, or how the program runs.
 WITHOUT_EFFECT = frozenset(
     [
         "add_dir_header",
@@ -243,7 +243,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """A flag whose values may also stand in one text, with commas between."""
+    """A flag whose values may also be in one text, separated by commas."""
     return tuple(name for each in _texts(value) for name in each.split(",") if name)
 
 
@@ -292,7 +292,7 @@ _FIELDS: Mapping[str, Callable[[object], Any]] = {
     field.name: _SPECIAL.get(field.name) or _READERS[str(Flags.__annotations__[field.name])]
     for field in msgspec.structs.fields(Flags)
 }
-#: All flags that there are.
+#: The names of all flags.
 NAMES = frozenset({*(name.replace("_", "-") for name in _FIELDS), *NOT_MODELLED, *WITHOUT_EFFECT, "expander"})
 
 
@@ -329,5 +329,5 @@ def build_flags(values: Mapping[str, object], complain: Callable[[str, str], Non
 
 
 def unmodelled(values: Mapping[str, object]) -> Iterable[str]:
-    """Those of the flags that would change the answer, and are not modelled."""
+    """The flags that would change the answer, but are not modelled."""
     return [name for name, value in values.items() if name in NOT_MODELLED and value != NOT_MODELLED[name]]

@@ -1,6 +1,6 @@
-"""Node groups of the Cluster Autoscaler, and its settings: from a file, from labels of nodes, from its arguments.
+"""Node groups and settings of the Cluster Autoscaler: from a file, from node labels, and from its arguments.
 
-(`config/flags/flags.go`.) Of groups that only labels show, the limits are not known.
+(`config/flags/flags.go`.) If a group is only known from labels, its minimum and maximum are not known.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from kwhatif.workloads.applied_template import template_of
 #: The maximum size of a group without one.
 NO_MAXIMUM = 2**31 - 1
 DEFAULT_EXPANDER = "least-waste"
-#: Those that choose among the options (`expander/expander.go`); `grpc` asks a server.
+#: The expanders, which choose among options (`expander/expander.go`); `grpc` calls a server.
 EXPANDERS = ("random", "most-pods", "least-waste", "least-nodes", "price", "priority", "grpc")
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """One group: its bounds, the nodes that belong to it, and what a new one looks like."""
+    """One group: its minimum and maximum, its nodes, and the template of a new node."""
 
     name: str
     minimum: int = 0
     maximum: int = NO_MAXIMUM
-    #: How many nodes the cloud is asked for; None: as many as there are.
+    #: The target size; None: the number of existing nodes.
     target: int | None = None
     nodes: tuple[str, ...] = ()
-    #: What a new node looks like where the group has none to copy.
+    #: The template of a new node, if the group has no node to copy.
     template: Node | None = None
     #: The price of a node per hour.
     price: float | None = None
     #: For the expander `priority`: the highest is preferred.
     priority: int | None = None
-    #: Whether the file says its bounds.
+    #: Whether the file sets its minimum and maximum.
     has_bounds: bool = True
 
     @property
     def size(self) -> int:
-        """How many nodes the cloud is asked for (`TargetSize`)."""
+        """The target size of the group (`TargetSize`)."""
         return len(self.nodes) if self.target is None else self.target
 
 
@@ -61,10 +61,10 @@ class NodeGroups(msgspec.Struct, frozen=True, kw_only=True):
     """All groups, by name, and the settings."""
 
     groups: Sequence[NodeGroup] = ()
-    #: In order: each decides what the one before leaves open. None: not given.
+    #: The expanders, in order: each chooses from the options that the previous one leaves. None: not given.
     expander: tuple[str, ...] | None = None
     flags: Flags = Flags()
-    #: Flags that would change the answer, and are not modelled.
+    #: Flags that would change the answer, but are not modelled.
     unmodelled: tuple[str, ...] = ()
 
     def of_nodes(self) -> Mapping[str, NodeGroup]:
@@ -81,9 +81,9 @@ _GROUP_LABELS = (
 )
 #: GKE has a group for each zone of a pool.
 _GKE_POOL = "cloud.google.com/gke-nodepool"
-#: What owns the machine of a node, with Cluster API.
+#: Annotations that name the owner of a node's machine, with Cluster API.
 _OWNER_KIND, _OWNER_NAME = "cluster.x-k8s.io/owner-kind", "cluster.x-k8s.io/owner-name"
-#: Nodes of Karpenter are not the Cluster Autoscaler's, whatever else they say.
+#: Nodes with this label are Karpenter's, even if other labels name a group.
 _KARPENTER = "karpenter.sh/nodepool"
 
 
@@ -115,15 +115,15 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     flags: Flags = Flags()
     expander: tuple[str, ...] | None = None
-    #: The names of the flags that are given and change answers.
+    #: The names of the given flags that affect decisions.
     given: tuple[str, ...] = ()
-    #: What is not modelled, not known, or cannot be understood.
+    #: The arguments that are not modelled, not known, or not valid.
     unmodelled: tuple[str, ...] = ()
-    #: `--nodes`: least, most, and the cloud's name of the group.
+    #: `--nodes`: minimum, maximum, and the cloud's name of the group.
     bounds: tuple[tuple[int, int, str], ...] = ()
 
     def apply(self, observed: NodeGroups) -> NodeGroups:
-        """The groups that labels of nodes show, with these settings, and the bounds of those that `--nodes` names."""
+        """The groups from node labels, with these settings, and with the bounds that `--nodes` sets."""
         left = list(self.bounds)
         groups = []
         for group in observed.groups:
@@ -146,9 +146,9 @@ _AROUND: Mapping[str, re.Pattern[str]] = {
 
 
 def _is_called(group: NodeGroup, cloud_name: str) -> bool:
-    """Whether the cloud's name is that of the group, as labels of its nodes have it.
+    """Whether this is the cloud's name of the group that has this name in node labels.
 
-    EKS, AKS, kOps and Cluster API put something before or behind it; GKE has the zone in a URL.
+    EKS, AKS, kOps and Cluster API add a prefix or a suffix to it; GKE uses a URL with the zone.
     """
     pool, _, zone = group.name.partition("/")
     if zone:
@@ -161,7 +161,7 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:
-    """The arguments of the first workload, or else pod, that runs the autoscaler; None: there is none."""
+    """The arguments of the first workload that runs the autoscaler, else of the first such pod; None: there is none."""
     for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod):
         for key, obj in sorted(cluster.all(kind).items()):
             template = obj if isinstance(obj, Pod) else template_of(obj)
@@ -207,7 +207,7 @@ def _read(source: str, texts: Sequence[str]) -> Arguments:
 
 
 def without_unknown(texts: Sequence[str]) -> tuple[str, ...]:
-    """The arguments without the values of unknown flags, which may hold anything."""
+    """The arguments without the values of unknown flags, which may contain anything."""
     return tuple(f"--{name}={value}" if known_flag(name) else f"--{name}" for name, value in _pairs(texts))
 
 

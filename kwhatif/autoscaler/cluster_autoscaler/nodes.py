@@ -1,4 +1,4 @@
-"""How the Cluster Autoscaler sees a node: whether it is ready, is being deleted, has GPUs."""
+"""The state of a node for the Cluster Autoscaler: whether it is ready, is being deleted, has GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwhatif.kube.model.quantity import parse_quantity, value
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-#: Seconds that a node may take to go once it is marked (`MaxCloudProviderNodeDeletionTime`).
+#: The maximum time in seconds between a node's deletion mark and its removal (`MaxCloudProviderNodeDeletionTime`).
 _DELETION_SECONDS = 5 * 60
 _STARTUP_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
@@ -25,7 +25,7 @@ _UNREADY = {"Ready": ("False", "Unknown"), "DiskPressure": ("True",), "NetworkUn
 _UNREADY_TAINTS = frozenset(
     f"node.kubernetes.io/{name}" for name in ("not-ready", "disk-pressure", "network-unavailable")
 )
-#: Taints that show a state for a while (`NodeConditionTaints` in `utils/taints/taints.go`).
+#: Taints for temporary conditions (`NodeConditionTaints` in `utils/taints/taints.go`).
 _CONDITION_TAINTS = frozenset(
     {
         *(
@@ -50,14 +50,14 @@ _GPU_LABELS = (
 
 
 class Readiness(NamedTuple):
-    """Whether a node is ready, and since when, in nanoseconds since the epoch; 0 where that is not known."""
+    """Whether a node is ready, and since when, in nanoseconds since the epoch; 0 if that is not known."""
 
     ready: bool
     since: int
 
 
 def readiness(node: Node, flags: Flags) -> Readiness:
-    """Whether the node can be used: not while it has a startup taint."""
+    """Whether the node is ready; not while it has a startup taint."""
     conditions = [each for each in node.status.conditions if each.type in _UNREADY]
     ready = (
         any(each.type == "Ready" for each in conditions)
@@ -70,7 +70,7 @@ def readiness(node: Node, flags: Flags) -> Readiness:
 
 
 def _waits_for_gpus(node: Node) -> bool:
-    """Whether its label promises GPUs that it does not have yet (`gpu_processor.go`)."""
+    """Whether a label says that it has GPUs, but it does not have them yet (`gpu_processor.go`)."""
     labels = node.metadata.labels
     if not any(label in labels for label in _GPU_LABELS):
         return False
@@ -79,7 +79,7 @@ def _waits_for_gpus(node: Node) -> bool:
 
 
 def unready_of(nodes: Iterable[Node], flags: Flags) -> Mapping[str, Node]:
-    """Those of the nodes that cannot be used, by name."""
+    """The nodes that are not ready, by name."""
     return {node.metadata.name: node for node in nodes if not readiness(node, flags).ready}
 
 
@@ -90,7 +90,7 @@ def is_halted(unready: Mapping[str, Node], nodes: int, flags: Flags, now: int) -
 
 
 def has_started(node: Node, flags: Flags, now: int) -> bool:
-    """Whether it is too old to be still starting: it will not get ready by itself."""
+    """Whether it is too old to be still starting: then it will not become ready by itself."""
     created = node.metadata.creation_timestamp
     return created is None or parse_time(created) + flags.max_node_startup_time <= now
 
@@ -126,7 +126,7 @@ def is_being_deleted(node: Node, now: int) -> bool:
 
 
 def gpu_of(node: Node) -> str | None:
-    """The resource that a node with GPUs is judged by (`GetNodeGPUFromCloudProvider`); None: it has none."""
+    """The GPU resource of the node (`GetNodeGPUFromCloudProvider`); None if it has no GPUs."""
     listed = node.status.allocatable_or_capacity
     for name in _GPUS:
         if parse_quantity(listed.get(name, 0)):
@@ -135,10 +135,10 @@ def gpu_of(node: Node) -> str | None:
 
 
 def gpu_type(node: Node) -> str:
-    """The type of its GPUs, as the cloud labels it; "" where it does not."""
+    """The type of its GPUs, from the cloud's label; "" without such a label."""
     return next((node.metadata.labels[label] for label in _GPU_LABELS if label in node.metadata.labels), "")
 
 
 def amount_of(resource: str, node: Node) -> int:
-    """How much of it the node has, in whole units, allocatable or not."""
+    """The node's capacity of this resource, in whole units."""
     return value(parse_quantity(node.status.capacity.get(resource, 0)))

@@ -36,12 +36,12 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class Utilization(NamedTuple):
-    """The resource with the largest requested part; on a node with GPUs, the GPUs."""
+    """The resource of a node with the largest utilization; on a node with GPUs, the GPUs."""
 
     resource: str
-    #: 1: all of it.
+    #: Requested fraction of the resource; 1: all of it.
     part: float
-    #: Up to this part a node may be removed.
+    #: The node may be removed if at most this fraction is requested.
     threshold: float
 
     @property
@@ -51,10 +51,10 @@ class Utilization(NamedTuple):
 
 
 def utilization(node: NodeInfo, flags: Flags, now: int) -> Utilization | None:
-    """The requested part of the node (`simulator/utilization/info.go`); None: its cpu or memory is not known."""
+    """The utilization of the node (`simulator/utilization/info.go`); None: its cpu or memory is not known."""
     gpu = gpu_of(node.node)
     if gpu is not None:
-        # GPUs that are not ready keep no node.
+        # A node whose GPUs are not ready counts as unused.
         return Utilization(gpu, _part(node, gpu, flags, now) or 0.0, flags.scale_down_gpu_utilization_threshold)
     cpu, memory = _part(node, CPU, flags, now), _part(node, MEMORY, flags, now)
     if cpu is None or memory is None:
@@ -64,7 +64,7 @@ def utilization(node: NodeInfo, flags: Flags, now: int) -> Utilization | None:
 
 
 def _part(node: NodeInfo, resource: str, flags: Flags, now: int) -> float | None:
-    """Requests over what is allocatable; pods that do not count take their part of that, too."""
+    """Requests divided by allocatable; requests of ignored pods are subtracted from allocatable."""
     there = milli_value(parse_quantity(node.node.status.allocatable_or_capacity.get(resource, 0)))
     if not there:
         return None
@@ -90,14 +90,14 @@ NOT_A_CANDIDATE = "NotACandidate"
 
 
 class ScaleDown:
-    """One loop over all nodes, by name. The pods of a removed node are on other nodes when the next one is checked."""
+    """One loop over all nodes, by name. The pods of a removed node run on other nodes when the next node is checked."""
 
     def __init__(self, snapshot: Snapshot, cluster: Cluster, settings: NodeGroups, now: int) -> None:
         self._snapshot, self._flags, self._now = snapshot, settings.flags, now
         self._groups: Mapping[str, NodeGroup] = settings.of_nodes()
         self._budgets = Budgets(cluster)
         self._rules = Rules(cluster, settings.flags, self._budgets, now)
-        #: Nodes that pods may go to.
+        #: Nodes to which pods may move.
         self._destinations = {name for name in snapshot.names if not is_being_deleted(snapshot.node(name).node, now)}
         self._removed = 0
         nodes = [info.node for info in snapshot.state.nodes]
@@ -106,7 +106,7 @@ class ScaleDown:
         )
 
     def run(self) -> Sequence[NodeVerdict]:
-        """A verdict for every node of the cluster; the utilization of all is computed before any node goes."""
+        """A verdict for every node of the cluster; the utilization of all is computed before any node is removed."""
         judged = [self._judged(name) for name in self._snapshot.names]
         return [verdict if verdict.reason else self._simulated(verdict) for verdict in judged]
 
@@ -134,7 +134,7 @@ class ScaleDown:
     # --- eligibility -----------------------------------------------------------------------------------------------
 
     def _ineligible(self, node: NodeInfo, used: Utilization | None) -> str:
-        """Why its pods are not even looked at, in the words of upstream's UnremovableReason; "" if they are."""
+        """Upstream's UnremovableReason, if the node's pods are not even checked; "" if they are."""
         if is_being_deleted(node.node, self._now):
             return "CurrentlyBeingDeleted"
         if node.node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true":
@@ -148,8 +148,8 @@ class ScaleDown:
     # --- the drain -------------------------------------------------------------------------------------------------
 
     def _simulated(self, verdict: NodeVerdict) -> NodeVerdict:
-        """What happens if the node goes (`SimulateNodeRemoval`)."""
-        if self._removed >= 2 * self._flags.max_scale_down_parallelism:  # as many as it would ever remove at once
+        """The verdict after the removal of the node is simulated (`SimulateNodeRemoval`)."""
+        if self._removed >= 2 * self._flags.max_scale_down_parallelism:  # the maximum that is removed at once
             return replace(verdict, reason=NOT_A_CANDIDATE)
         moved = self._rules.moved(self._snapshot.node(verdict.node).pods)
         if moved.blocking is not None:
@@ -165,15 +165,15 @@ class ScaleDown:
         return replace(verdict, removable=True, destinations=tuple(found), saved=price)
 
     def _exhausted(self, pod: PodInfo, reason: str) -> tuple[str, ...]:
-        """The budgets that allow no disruption of the pod, where that is the reason."""
+        """The budgets that allow no disruption of the pod, if that is the reason."""
         budgets = self._budgets
         found = budgets.of(pod.pod) if reason == "NotEnoughPdb" else ()
         return tuple(key for key in found if budgets.allowed[key] < 1)
 
     def _moved(self, name: str, pods: Sequence[PodInfo]) -> _NoPlace | Sequence[Destination]:
-        """Where the pods go (`findPlaceFor`), done in the snapshot; or the first for which there is no place.
+        """The pods' new nodes (`findPlaceFor`), applied to the snapshot; or the first pod that fits on no node.
 
-        While they are placed, the node is there, empty and tainted: to spread constraints it still counts.
+        Meanwhile the node still exists, empty and tainted: it counts for spread constraints.
         """
         trial = self._snapshot.fork()
         for pod in pods:
@@ -193,7 +193,7 @@ class ScaleDown:
 
 
 class _NoPlace(NamedTuple):
-    """A pod that fits on no other node, and the one that comes closest."""
+    """A pod that fits on no other node, and the node that comes closest."""
 
     pod: str
     nearest: NearestNode | None

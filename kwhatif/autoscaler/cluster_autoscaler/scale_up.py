@@ -27,13 +27,13 @@ from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.state.pod_info import PodInfo
 
-#: The name of the limits that a cloud, or the flags, give for all nodes together.
+#: The name of the cluster-wide limits, which a cloud or the flags set.
 _ID = "cluster-wide"
 _VIRTUAL = ("type", "virtual-kubelet")
 
 
 class Quotas:
-    """What is left of the whole cluster's limits (`resourcequotas/`). Nodes of a virtual kubelet do not count."""
+    """The remaining cluster-wide limits (`resourcequotas/`). Nodes of a virtual kubelet do not count."""
 
     def __init__(self, settings: NodeGroups, nodes: Iterable[Node]) -> None:
         most = _limits(settings.flags)
@@ -44,7 +44,7 @@ class Quotas:
             if node.metadata.labels.get(_VIRTUAL[0]) == _VIRTUAL[1]:
                 continue
             group = groups.get(node.metadata.name)
-            # Nodes of one group count as the first of them does.
+            # All nodes of a group count with the amounts of the first one.
             if group is not None and group.name in known:
                 amounts = known[group.name]
             else:
@@ -89,7 +89,7 @@ def _limits(flags: Flags) -> dict[str, int]:
 
 
 def _amounts(node: Node) -> Mapping[str, int]:
-    """Whole cores, bytes, and GPUs by type, of what the node has in all."""
+    """The node's capacity: whole cores, bytes, and GPUs by type."""
     found = {CPU: max(amount_of(CPU, node), 0), MEMORY: max(amount_of(MEMORY, node), 0)}
     resource = gpu_of(node)
     if resource is not None and gpu_type(node):
@@ -105,23 +105,23 @@ FAILED = "scale-up execution failed"
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """The result of one loop, and what in it is left to chance or is not known."""
+    """The result of one loop, and its random choices and unknown values."""
 
     round: ScalingRound
-    #: Groups of which one is taken by chance.
+    #: The groups of which one is chosen at random.
     tied: tuple[str, ...] = ()
     unpriced: tuple[str, ...] = ()
-    #: How many options there were.
+    #: The number of options.
     options: int = 0
 
 
 class _Group(msgspec.Struct):
-    """Equivalent pods: the groups that accept the first of them, and the reasons of the others."""
+    """Equivalent pods: the node groups that accept the first pod, and the reasons of the other node groups."""
 
     pods: PodGroup
     takers: set[str]
     objections: dict[str, Verdict]
-    #: Why nothing is done for them after all, by group.
+    #: Node group -> why it is not scaled up after all.
     dropped: dict[str, str]
 
 
@@ -142,7 +142,7 @@ class ScaleUp:
         self._node_count = len(nodes)
         self._quotas = Quotas(settings, nodes)
         self._pods = [_Group(found, set(), {}, {}) for found in equivalent(pods)]
-        #: Groups that are not looked at, and why.
+        #: Groups that are not considered, and why.
         self._skipped: dict[str, str] = {}
         self._valid = [group for group in settings.groups if not self._skips(group)]
 
@@ -169,7 +169,7 @@ class ScaleUp:
     # --- which groups -------------------------------------------------------------------------------------------------
 
     def _skips(self, group: NodeGroup) -> bool:
-        """Note why the group is not looked at, if so (`filterValidScaleUpNodeGroups`)."""
+        """Record why the group is not considered, if so (`filterValidScaleUpNodeGroups`)."""
         template = self._templates.get(group.name)
         if not self._is_healthy(group):
             reason = NOT_READY
@@ -184,7 +184,7 @@ class ScaleUp:
         return bool(reason)
 
     def _is_healthy(self, group: NodeGroup) -> bool:
-        """Not too many of its nodes are unready (`IsNodeGroupHealthy`): either few, or a small part."""
+        """Whether few of its nodes, or a small share of them, are unready (`IsNodeGroupHealthy`)."""
         there = [name for name in group.nodes if self._snapshot.state.node(name) is not None]
         unready = sum(name in self._unready for name in there)
         is_too_many = unready > self._flags.ok_total_unready_count
@@ -206,7 +206,7 @@ class ScaleUp:
     # --- options ------------------------------------------------------------------------------------------------------
 
     def _option(self, group: NodeGroup) -> Option | None:
-        """What the group would do (`ComputeExpansionOption`); None: nothing."""
+        """The option for this group (`ComputeExpansionOption`); None if it fits no pod."""
         pods = [found.pods for found in self._pods if group.name in found.takers]
         if not pods:
             return None
@@ -220,7 +220,7 @@ class ScaleUp:
         return Option(group, template, estimate.nodes, estimate.pods, similar)
 
     def _similar(self, group: NodeGroup) -> Sequence[NodeGroup]:
-        """Groups like this one that take all pods that it takes (`ComputeSimilarNodeGroups`)."""
+        """Similar groups that fit all pods of this group (`ComputeSimilarNodeGroups`)."""
         if not self._flags.balance_similar_node_groups:
             return ()
         template = self._templates[group.name]
@@ -235,7 +235,7 @@ class ScaleUp:
             and other in self._valid
         ]
 
-    # --- what is asked of the cloud -----------------------------------------------------------------------------------
+    # --- requests to the cloud ----------------------------------------------------------------------------------------
 
     def _added(self, best: Option) -> Mapping[str, int]:
         """How many nodes each group gets, within all limits."""
@@ -250,7 +250,7 @@ class ScaleUp:
         return self._within_quotas(balanced([best.group, *similar], nodes))
 
     def _within_quotas(self, added: Mapping[str, int]) -> Mapping[str, int]:
-        """Each group in turn takes its share of the limits (`capScaleUpsByQuota`)."""
+        """Reduce the number of nodes of each group, in order, to the remaining limits (`capScaleUpsByQuota`)."""
         capped: dict[str, int] = {}
         for name, delta in added.items():
             template = self._templates[name]
@@ -259,12 +259,12 @@ class ScaleUp:
         return {name: delta for name, delta in capped.items() if delta}
 
     def _drop(self, reason: str) -> None:
-        """Nothing is done for any pod after all (`markAllGroupsAsUnschedulable`)."""
+        """Record that no group is scaled up for any pod after all (`markAllGroupsAsUnschedulable`)."""
         for found in self._pods:
             found.dropped.update(dict.fromkeys(found.takers, reason))
             found.takers.clear()
 
-    # --- the answer ---------------------------------------------------------------------------------------------------
+    # --- the result ---------------------------------------------------------------------------------------------------
 
     def _round(self, options: Iterable[Option], added: Mapping[str, int]) -> ScalingRound:
         return ScalingRound(
@@ -295,7 +295,7 @@ class ScaleUp:
         return said | skipped | found.dropped
 
     def _objections_of_skipped(self, found: _Group) -> Mapping[str, Verdict]:
-        """What new nodes of groups that are skipped would object to."""
+        """The objections of new nodes of the skipped groups."""
         templates = {name: self._templates[name] for name in self._skipped if name in self._templates}
         tried = {name: self._objection(template, found.pods[0]) for name, template in templates.items()}
         return {name: verdict for name, verdict in tried.items() if verdict is not None}
@@ -307,7 +307,7 @@ class ScaleUp:
         return trial.objection(pod, node.metadata.name)
 
     def _nearest(self, found: _Group, skipped: Mapping[str, Verdict]) -> NearestGroup | None:
-        """The group that comes closest: one that takes the pod, but no more nodes; else whose node lacks the least."""
+        """The closest group: one that fits the pod but cannot grow; else the one whose new node lacks the least."""
         full = sorted(name for name in self._skipped if name in self._templates and name not in skipped)
         if full:
             return NearestGroup(group=full[0], reasons=(self._skipped[full[0]],))
@@ -328,7 +328,7 @@ def upcoming(
     unready: Mapping[str, Node],
     now: int,
 ) -> None:
-    """Add the nodes that the cloud was already asked for, empty; they replace nodes that are starting.
+    """Add the nodes that were already requested from the cloud, empty; they replace nodes that are starting.
 
     (`GetUpcomingNodes` in `clusterstate/clusterstate.go`)
     """

@@ -1,7 +1,7 @@
-"""`Snapshot`: a state in which the autoscaler tries things out, with kube-scheduler's filters alone.
+"""`Snapshot`: a state in which the autoscaler tries placements, with kube-scheduler's filters only.
 
 Follows `simulator/clustersnapshot/predicate` (`predicate_snapshot.go`, `plugin_runner.go`). Upstream keeps its nodes in
-the random order of a map; here they come by name, and new ones last.
+the random order of a map; here they are ordered by name, and new ones come last.
 """
 
 from __future__ import annotations
@@ -33,26 +33,27 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 _DEVICES = "DynamicResources"
-#: Less than any node has left: pods may use more than there is.
+#: Less than any node has free: pods may use more than a node has.
 _ANY = -(2**100)
-#: A node that PreFilter plugins have ruled out: upstream has no words for that.
+#: The verdict for nodes that PreFilter plugins have excluded: upstream has no message for that.
 _RULED_OUT = Verdict(Status())
 
 
 class Snapshot:
-    """One state, the profile that pods are tried with, and the order in which nodes are."""
+    """A state, the scheduler profile for trying pods, and the order of nodes."""
 
     def __init__(self, state: State, profile: Profile) -> None:
-        """`state` is changed: give a fork."""
+        """Set up; `state` will be changed, so pass a fork."""
         self.state = state
         self._profile = profile
         self.names = sorted(state.by_name)
         self._places = {name: place for place, name in enumerate(self.names)}
-        #: Where the last pod that could go anywhere has gone: the next one is tried behind that.
+        #: The index of the node found by the last `schedule_anywhere`: the next search starts after it.
         self._last = [0]
-        #: The filters of the last pods of each kind; see `_Tried.follows`.
+        #: The filters of the last pod of each kind; see `_Tried.follows`.
         self._known: dict[bytes, _Tried] = {}
-        #: What this is a fork of, and the generation of its state then: filters are compiled there, once for all forks.
+        #: The snapshot that this was forked from, and its state's generation at that time: filters are compiled there,
+        #: once for all forks.
         self._base: tuple[Snapshot, int] | None = None
 
     def fork(self) -> Snapshot:
@@ -64,14 +65,14 @@ class Snapshot:
         return other
 
     def adopt(self, other: Snapshot) -> None:
-        """Take over what was done in a fork (`Commit`)."""
+        """Take over the changes of a fork (`Commit`)."""
         self.state, self.names, self._places = other.state, other.names, other._places
         self._known |= other._known
 
     # --- nodes -----------------------------------------------------------------------------------------------------
 
     def add_node(self, node: Node, pods: Iterable[Pod], besides: Iterable[KubernetesObject] = ()) -> None:
-        """A new node, with the pods that are on it, and objects that belong to it."""
+        """Add a node with its pods, and objects that belong to it."""
         changes: list[Change] = [Upsert(node), *map(Upsert, besides)]
         changes += (Upsert(pod) for pod in pods)
         self.state.apply(*changes)
@@ -79,11 +80,11 @@ class Snapshot:
         self.names.append(node.metadata.name)
 
     def empty_node(self, node: Node) -> None:
-        """The node is another now, and its pods are gone."""
+        """Replace the node, and remove its pods."""
         self.state.apply(*self._gone(node.metadata.name), Upsert(node))
 
     def remove_node(self, name: str) -> None:
-        """The node goes, with the pods that are on it."""
+        """Remove the node and its pods."""
         self.state.apply(*self._gone(name), Delete(Node, name))
         self.names.remove(name)
         self._places = {each: place for place, each in enumerate(self.names)}
@@ -92,23 +93,23 @@ class Snapshot:
         return [Delete(Pod, pod.key) for pod in self.node(name).pods]
 
     def node(self, name: str) -> NodeInfo:
-        """The node of that name, which is there."""
+        """The node with this name, which must exist."""
         return self.state.nodes[self.state.places[name]]
 
     # --- pods ------------------------------------------------------------------------------------------------------
 
     def objection(self, pod: PodInfo, node: str) -> Verdict | None:
-        """Why the pod does not fit there (`CheckPredicates`)."""
+        """Why the pod does not fit on the node (`CheckPredicates`); None if it fits."""
         return self._tried(pod).objection(self.node(node))
 
     def objections(self, pod: PodInfo, nodes: Iterable[str]) -> Mapping[str, Verdict]:
-        """Why the pod does not fit on each of the nodes, by name; those that it fits on are left out."""
+        """Node -> why the pod does not fit; nodes on which it fits are left out."""
         tried = self._tried(pod)
         found = {name: tried.objection(self.node(name)) for name in nodes}
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
     def schedule(self, pod: PodInfo, node: str) -> Verdict | None:
-        """Put the pod there, if it fits (`SchedulePod`); else why not."""
+        """Place the pod on the node, if it fits (`SchedulePod`); otherwise returns why it does not fit."""
         tried = self._tried(pod)
         verdict = tried.objection(self.node(node))
         if verdict is None:
@@ -116,12 +117,12 @@ class Snapshot:
         return verdict
 
     def schedule_anywhere(self, pod: PodInfo, accepted: Collection[str] | None = None) -> str:
-        """Put the pod on a node that it fits, of those that are accepted (`SchedulePodOnAnyNodeMatching`); None: any.
+        """Place the pod on one of the accepted nodes (`SchedulePodOnAnyNodeMatching`); None: all are accepted.
 
-        The search begins behind the node that was found last.
+        The search starts after the node that was found last.
 
         Returns:
-            The node's name; "": there is none.
+            The node's name; "" if the pod fits nowhere.
         """
         tried, nodes, places = self._tried(pod), self.state.nodes, self.state.places
         cpu, memory = tried.least
@@ -130,8 +131,8 @@ class Snapshot:
             node = nodes[places[name]]
             there = node.allocatable
             if there.cpu - node.cpu < cpu or there.memory - node.memory < memory:
-                continue  # as NodeResourcesFit would say: most nodes are full
-            # A cordoned node is not even asked: also a pod that tolerates the cordon does not go there.
+                continue  # the same check as in NodeResourcesFit: most nodes are full
+            # A cordoned node is skipped, even if the pod tolerates the cordon.
             if not node.unschedulable and tried.objection(node) is None:
                 self._last[0] = place
                 tried.bind(pod, name, self.state)
@@ -139,7 +140,7 @@ class Snapshot:
         return ""
 
     def _searched(self, accepted: Collection[str] | None) -> Iterable[int]:
-        """The places of the nodes, in the order in which they are tried."""
+        """The indexes of the nodes, in the order in which they are tried."""
         start = (self._last[0] + 1) % max(len(self.names), 1)
         if accepted is None:
             return chain(range(start, len(self.names)), range(start))
@@ -148,11 +149,11 @@ class Snapshot:
         return chain(places[first:], places[:first])
 
     def unschedule(self, pod: PodInfo) -> None:
-        """Take the pod off its node."""
+        """Remove the pod from its node."""
         self.state.apply(Delete(Pod, pod.key))
 
     def _tried(self, pod: PodInfo) -> _Tried:
-        """The pod's filters on the state as it is; of one like it, if they still hold."""
+        """The pod's filters for the current state; those of an equal pod, if they are still valid."""
         if is_reference() or not _is_plain(pod.pod):
             return _Tried(self.state, self._profile, pod)
         kind = pod.derived(_kind_of)
@@ -162,7 +163,7 @@ class Snapshot:
         return known
 
     def _from_base(self, pod: PodInfo) -> _Tried | None:
-        """The filters of what this was forked from, if they still hold with what was done since."""
+        """The filters of the snapshot that this was forked from, if they are still valid after the changes since."""
         if self._base is None:
             return None
         base, generation = self._base
@@ -173,23 +174,23 @@ class Snapshot:
 
 
 def _is_plain(pod: Pod) -> bool:
-    """Whether it has nothing of its own that filters look at: neither volumes nor devices."""
+    """Whether the pod has nothing that distinguishes it for filters: no volumes, no devices."""
     return not (pod.spec.volumes or pod.spec.resource_claims or pod.metadata.deletion_timestamp)
 
 
 def said_of(pod: Pod) -> bytes:
-    """Equal for pods with equal labels, and specs that differ in nothing but names (`PodSpecSemanticallyEqual`)."""
+    """Cache key: equal for pods with equal labels, and specs that only differ in names (`PodSpecSemanticallyEqual`)."""
     return msgspec.json.encode((sorted(pod.metadata.labels.items()), _sanitized(pod.spec)))
 
 
 def _sanitized(spec: PodSpec) -> PodSpec:
-    """Without what differs from pod to pod: the host name, and volumes without a source that any rule reads."""
+    """The spec without fields that differ between replicas: host name, and volumes whose source no rule reads."""
     volumes = tuple(volume for volume in spec.volumes if volume != Volume(name=volume.name))
     return replace(spec, hostname="", volumes=volumes)
 
 
 def _kind_of(pod: Pod) -> bytes:
-    """Equal for pods that get equal verdicts; with the owner, by which pods without constraints are spread."""
+    """Cache key: equal for pods with equal verdicts. It has the owner, by which pods without constraints are spread."""
     owner = controller_of(pod.metadata)
     said = (pod.metadata.namespace, owner, pod.spec.scheduler_name, pod.status.nominated_node_name)
     return said_of(pod) + msgspec.json.encode(said)
@@ -208,7 +209,7 @@ class _Tried:
         except CycleError as failure:
             self._stopped = Verdict(error(str(failure)))
         self._wide = self._wide_filters()
-        #: The cpu and memory that a node has to have left, or no filter need be asked.
+        #: The free cpu and memory that a node needs: with less, no filter needs to run.
         self.least = self._least()
 
     def _least(self) -> tuple[int, int]:
@@ -218,11 +219,11 @@ class _Tried:
         return room.requested.cpu or _ANY, room.requested.memory or _ANY
 
     def _wide_filters(self) -> list[NodeFilter]:
-        """Those that look beyond the node."""
+        """The filters that read more than the node."""
         return [each for _, each in self._cycle.filters if each.reads >= Reads.CLUSTER]
 
     def fork(self, state: State) -> _Tried:
-        """An independent one for a fork of the state."""
+        """An independent copy for a fork of the state."""
         filters = self._cycle.compiled.items()
         other = copy(self)
         kept = {name: each.fork_with(state) for name, each in filters if isinstance(each, Incremental)}
@@ -231,9 +232,9 @@ class _Tried:
         return other
 
     def follows(self, state: State) -> bool:
-        """Whether the filters hold for the state, which is a later one.
+        """Whether the filters are valid for this later state; they are updated if possible.
 
-        They keep up with nodes that were added, and with pods that came and went.
+        They can be updated for added nodes, and for pods that were added or removed.
         """
         if state.generation == self._generation:
             return True
@@ -266,7 +267,7 @@ class _Tried:
         return True
 
     def objection(self, node: NodeInfo) -> Verdict | None:
-        """Why it does not fit on the node (`RunFiltersOnNode`)."""
+        """Why the pod does not fit on the node (`RunFiltersOnNode`)."""
         cycle = self._cycle
         if self._stopped is not None:
             return self._stopped
@@ -275,7 +276,7 @@ class _Tried:
         return run_filters(cycle.filters, node)
 
     def bind(self, info: PodInfo, name: str, state: State) -> None:
-        """The pod goes there. Devices are reserved for it; volumes are not, as upstream leaves them open."""
+        """Bind the pod. Devices are reserved for it; volumes are not, as upstream does not bind them."""
         compiled = self._cycle.compiled.get(_DEVICES)
         reserved = () if compiled is None else tuple(compiled.reserve(state.by_name[name], state))
         pod = info.pod
@@ -283,7 +284,7 @@ class _Tried:
         state.apply(*map(Upsert, reserved), Upsert(placed))
 
 
-#: Plugins, the one whose objection is the easiest to remove first: those that run last come after all others passed.
+#: Plugins, the one whose objection is the easiest to remove first: those that run last, because all others have passed.
 _ORDER = (
     *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
     *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),
@@ -297,12 +298,12 @@ def _distance(verdict: Verdict) -> tuple[int, float]:
 
 
 def _part_missing(evidence: object) -> float:
-    """How much too much the pod asks for, as a share of what the node has."""
+    """The part of the pod's request that does not fit, as a share of the node's allocatable."""
     requested, used = getattr(evidence, "requested", 0), getattr(evidence, "used", 0)
     there = getattr(evidence, "allocatable", 0)
     return (requested + used - there) / there if there else float(requested)
 
 
 def nearest(objections: Mapping[str, Verdict]) -> str:
-    """The name with the smallest objection: most filters pass there, and it lacks the least; of equals the first."""
+    """The node with the smallest objection: most filters pass, and it lacks the least; of equals the first by name."""
     return min(sorted(objections), key=lambda name: _distance(objections[name]))

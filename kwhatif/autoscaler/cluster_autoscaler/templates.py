@@ -1,7 +1,8 @@
-"""What a new node of a group looks like (`processors/nodeinfosprovider/mixed_nodeinfos_processor.go`).
+"""The template of a group's new nodes (`processors/nodeinfosprovider/mixed_nodeinfos_processor.go`).
 
-A node of the group that is ready, stable and not on its way out is copied; else what the group's template says; else
-any node of the group. On it are the DaemonSets' pods and mirrors of the copied node (`simulator/node_info_utils.go`).
+A node of the group that is ready, stable and not being deleted is copied; otherwise the group's own template is used;
+otherwise any node of the group. The template has the DaemonSet pods and mirror pods of the copied node
+(`simulator/node_info_utils.go`).
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from kwhatif.state.state import State
 from kwhatif.workloads.daemon_set import daemon_pod, tolerable_among
 
 _TEMPLATE_LABEL = "cluster-autoscaler.kubernetes.io/template-node"
-#: A node is not used as a template in its first minute of being ready, in nanoseconds.
+#: Nanoseconds: a node is not used as a template in its first minute of being ready.
 _STABILIZATION = 60 * SECOND
-#: Labels of nodes made of a template that stand for newer ones (`utils/labels/labels.go`).
+#: New label -> the deprecated label that template nodes also get (`utils/labels/labels.go`).
 _DEPRECATED = {
     "node.kubernetes.io/instance-type": "beta.kubernetes.io/instance-type",
     REGION: "failure-domain.beta.kubernetes.io/region",
@@ -42,17 +43,17 @@ _DEPRECATED = {
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A node with the pods that every new one has, and the driver information that comes with it."""
+    """A node, the pods that every new node has, and its CSINode."""
 
     group: str
     node: Node
     pods: tuple[Pod, ...]
     csi_node: CSINode | None = None
-    #: Those that its nodes have only while they start.
+    #: Taints that new nodes have only while they start.
     startup_taints: tuple[Taint, ...] = ()
 
     def made(self, suffix: str) -> tuple[Node, Sequence[Pod], Sequence[KubernetesObject]]:
-        """A new node, with its pods and what else belongs to it; `suffix` makes their names unlike all others."""
+        """A new node, its pods, and its other objects; `suffix` makes their names unique."""
         name = f"{self.node.metadata.name}-{suffix}"
         csi_node = self.csi_node
         besides = (
@@ -61,7 +62,7 @@ class Template(msgspec.Struct, frozen=True):
         return _renamed(self.node, name), [_on(pod, name, suffix) for pod in self.pods], besides
 
     def real(self) -> Template:
-        """The template of nodes that really come: under the group's name, without the label of templates."""
+        """The template of real new nodes: named after the group, without the label of template nodes."""
         meta = self.node.metadata
         labels = {name: value for name, value in meta.labels.items() if name != _TEMPLATE_LABEL}
         name = self.group.replace("/", "-")
@@ -69,7 +70,7 @@ class Template(msgspec.Struct, frozen=True):
         return replace(self, node=replace(self.node, metadata=replace(meta, name=name, labels=labels), spec=spec))
 
     def info(self) -> NodeInfo:
-        """The node with its pods, as a state would have it."""
+        """The node with its pods, as in a state."""
         state = State(Cluster([self.node, *self.pods]))
         return state.by_name[self.node.metadata.name]
 
@@ -93,7 +94,7 @@ def templates_of(
         settings: the groups.
         state: the cluster.
         now: nanoseconds since the epoch.
-        cached: what the autoscaler has kept of nodes that were good examples before.
+        cached: the templates that the autoscaler has kept of earlier good examples.
     """
     known = cached or {}
     found = {
@@ -108,13 +109,13 @@ def templates_of(
 
 
 def _startup_taints(node: Node | None, flags: Flags) -> tuple[Taint, ...]:
-    """Those that a group's template gives: a node that has started does not show them any more."""
+    """The startup taints in a group's own template: a node that has started no longer has them."""
     taints = () if node is None else node.spec.taints
     return tuple(taint for taint in taints if is_startup_taint(taint.key, flags))
 
 
 def copied_templates(settings: NodeGroups, state: State, now: int) -> Mapping[str, Template]:
-    """The templates of groups with a node that is a good example: the autoscaler keeps them when the node goes."""
+    """The templates of groups with a node that is a good example; they are kept when the node is deleted."""
     examples = {group.name: _example(_nodes(group, state), settings.flags, now) for group in settings.groups}
     return {
         name: _copied(example, name, settings.flags, state) for name, example in examples.items() if example is not None
@@ -195,7 +196,7 @@ def _sanitized(node: Node, group: str, flags: Flags) -> Node:
 
 
 def _daemons(node: Node, running: frozenset[str], cluster: Cluster) -> Iterator[Pod]:
-    """Pods of the DaemonSets that should run there and do not."""
+    """Pods of the DaemonSets that should run on the node, but do not."""
     name = node.metadata.name
     for daemon_set in cluster.all(DaemonSet).values():
         if daemon_set.metadata.uid in running and daemon_set.metadata.uid:
@@ -206,6 +207,6 @@ def _daemons(node: Node, running: frozenset[str], cluster: Cluster) -> Iterator[
 
 
 def _preempts(pod: Pod) -> bool:
-    """Whether it gets its room whatever else is there (`isPreemptingSystemNodeCritical`)."""
+    """Whether the pod gets room by preemption in any case (`isPreemptingSystemNodeCritical`)."""
     is_critical = pod.spec.priority_class_name == "system-node-critical"
     return is_critical and pod.spec.preemption_policy in ("", "PreemptLowerPriority")

@@ -36,7 +36,7 @@ from kwhatif.kube.model.pod_spec import ResourceList
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 
-#: Labels that a machine has for its type: those of Karpenter's providers, such as `karpenter.k8s.aws/instance-cpu`.
+#: Labels that follow from the instance type, as Karpenter's providers set them: `karpenter.k8s.aws/instance-cpu`.
 _OF_PROVIDER = re.compile(r"karpenter\.(?!sh/)[^/]+/instance-.+|karpenter\.azure\.com/sku-.+")
 _IMAGE = re.compile(r"karpenter(?:/[a-z-]*controller|-controller)?:v?([0-9]+\.[0-9]+\.[0-9]+)")
 
@@ -44,9 +44,9 @@ _Shape = tuple[Mapping[str, str], ResourceList, ResourceList]
 
 
 def observed_types(state: State) -> Iterator[InstanceType]:
-    """The instance types of nodes and NodeClaims that are there.
+    """The instance types of existing nodes and NodeClaims.
 
-    Each counts as offered in every zone, and with every capacity type, in which any machine runs; at which price is not
+    Each counts as offered in every zone, and with every capacity type, that any existing machine has. Prices are not
     known.
     """
     shapes: dict[str, list[_Shape]] = {}
@@ -73,7 +73,7 @@ def _shapes(state: State) -> Iterator[_Shape]:
 
 
 def seen_version(state: State) -> str | None:
-    """The version of the Karpenter whose pod runs in the cluster; None: none is seen, or its image does not say."""
+    """The version of Karpenter in the cluster; None if the cluster has no pod of it, or the image has no version."""
     for info in state.pods.values():
         for container in info.pod.spec.containers:
             match = _IMAGE.search(container.image)
@@ -88,20 +88,20 @@ _VERSION = "1.14.1"
 def provision(
     state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
 ) -> tuple[ScalingRound, tuple[Caveat, ...]]:
-    """What one round of the provisioner makes for the pods that are marked unschedulable.
+    """The NodeClaims that one round of the provisioner creates for the pods that are marked unschedulable.
 
     Args:
-        state: the cluster, with its NodePools and NodeClaims; it stays as it is.
-        types: the catalogue; None: not given, and only the shapes that run in the cluster are known.
+        state: the cluster, with its NodePools and NodeClaims; it is not changed.
+        types: the instance types; None: not given, so only those of existing machines are known.
         at: the moment, RFC 3339.
-        settings: Karpenter's own; None: those of its Deployment in the cluster.
+        settings: Karpenter's settings; None: those of its Deployment in the cluster.
     """
     found = Karpenter.of(state, types, settings).decide(state, {}, at)
     return found.round, found.caveats
 
 
 class Karpenter(msgspec.Struct, frozen=True):
-    """The provisioner with its catalogue; `is_observed`: it was read off the nodes that are there."""
+    """The provisioner with its catalogue; `is_observed`: the catalogue was made from the existing nodes."""
 
     types: tuple[InstanceType, ...]
     is_observed: bool = False
@@ -111,7 +111,7 @@ class Karpenter(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, state: State, types: Iterable[InstanceType] | None, settings: Settings | None = None) -> Karpenter:
-        """With this catalogue and these settings; None: with what the cluster shows of them."""
+        """Karpenter with these instance types and settings; None: those that the cluster shows."""
         return cls(
             types=tuple(observed_types(state) if types is None else types),
             is_observed=types is None,
@@ -120,19 +120,19 @@ class Karpenter(msgspec.Struct, frozen=True):
 
     @property
     def delay(self) -> float:
-        """Seconds without a new pod until a batch begins."""
+        """The seconds without a new pod after which a batch begins."""
         return self.settings.idle
 
     def decide(self, state: State, profiles: Mapping[str, Profile], at: str) -> Decided:
         """One batch; see `NodeAutoscaler`."""
-        del profiles  # it has a scheduler of its own
+        del profiles  # Karpenter has its own scheduler
         catalogue = catalogue_of(self.types)
         found, claims = provisioning_round(ClusterState(state, catalogue, parse_time(at), self.settings))
         said = tuple(_said(state, catalogue, settings=self.settings, is_observed=self.is_observed))
         return Decided(found, tuple(_made(claims, state, at)), self, said)
 
     def with_nodes(self, nodes: Sequence[NewNode]) -> Karpenter:
-        """See `NodeAutoscaler`: NodeClaims know of their nodes."""
+        """See `NodeAutoscaler`: NodeClaims get the names of their nodes."""
         del nodes
         return self
 
@@ -145,7 +145,7 @@ class Karpenter(msgspec.Struct, frozen=True):
 def disrupt(
     state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
 ) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
-    """What the disruption controller would do now; arguments as of `provision`."""
+    """What the disruption controller would do now; arguments as for `provision`."""
     plan, _, caveats = disruption(state, types, at, settings)
     return plan, caveats
 
@@ -153,7 +153,7 @@ def disrupt(
 def disruption(
     state: State, types: Iterable[InstanceType] | None, at: str, settings: Settings | None = None
 ) -> tuple[ScalingPlan, Sequence[tuple[NewNode, ...]], tuple[Caveat, ...]]:
-    """The same, and of each command the nodes that come in the place of those that go."""
+    """The same, and the replacement nodes of each command."""
     asked = Karpenter.of(state, types, settings)
     catalogue = catalogue_of(asked.types)
     plan, commands = disruption_plan(ClusterState(state, catalogue, parse_time(at), asked.settings))

@@ -1,6 +1,6 @@
-"""Amounts of resources as Karpenter reckons with them (`pkg/utils/resources/resources.go`), and as it shows them.
+"""Amounts of resources as Karpenter computes them (`pkg/utils/resources/resources.go`), and as it prints them.
 
-Amounts are whole nano-units by name of the resource. Of a sum, a name that is not there is 0.
+Amounts are whole nano-units by resource name. In a sum, a missing name is 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PODS = "pods"
 NODES = "nodes"
 _HUGEPAGES = "hugepages-"
 _MEMORY = "memory"
-#: What Karpenter's libraries count of a resize: they are of Kubernetes 1.35.
+#: How Karpenter's libraries count a resize: they are those of Kubernetes 1.35.
 _RESIZES = ResizeRules(containers=True, pod=False)
 
 
@@ -30,7 +30,7 @@ def parsed(resources: Mapping[str, QuantityText] | None) -> Sum:
 
 
 def requests_of(*pods: Pod) -> Sum:
-    """What pods request together, themselves counted (`RequestsForPods`)."""
+    """The total requests of the pods, with the number of pods (`RequestsForPods`)."""
     total: Sum = {}
     for pod in pods:
         add_into(total, pod_requests(pod, resizes=_RESIZES))
@@ -39,7 +39,7 @@ def requests_of(*pods: Pod) -> Sum:
 
 
 def merged(*parts: Amounts) -> Sum:
-    """The sum of all."""
+    """The sum of the amounts."""
     total: Sum = {}
     for part in parts:
         add_into(total, part)
@@ -47,7 +47,7 @@ def merged(*parts: Amounts) -> Sum:
 
 
 def subtracted(one: Amounts, other: Amounts) -> Sum:
-    """What is left of each amount of the first; others do not count (`Subtract`)."""
+    """The first amounts minus the other ones; resources that only `other` has are left out (`Subtract`)."""
     return {name: amount - other.get(name, 0) for name, amount in one.items()}
 
 
@@ -67,7 +67,7 @@ def smallest(one: Amounts, other: Amounts) -> Sum:
 
 
 def fits(asked: Amounts, free: Amounts) -> bool:
-    """Whether all that is asked is free; where anything is overdrawn, nothing fits any more (`Fits`)."""
+    """Whether the requests fit; if any free amount is negative, nothing fits (`Fits`)."""
     get = free.get
     for name, amount in asked.items():
         if amount > get(name, 0):
@@ -76,7 +76,7 @@ def fits(asked: Amounts, free: Amounts) -> bool:
 
 
 def allocatable(capacity: Amounts, overhead: Amounts) -> Sum:
-    """What pods can use of an instance type; huge pages are taken from the memory (`computeAllocatable`)."""
+    """The allocatable of an instance type; huge pages are subtracted from memory (`computeAllocatable`)."""
     free = subtracted(capacity, overhead)
     for name, amount in capacity.items():
         if name.startswith(_HUGEPAGES):
@@ -84,11 +84,11 @@ def allocatable(capacity: Amounts, overhead: Amounts) -> Sum:
     return free
 
 
-# --- shown ---------------------------------------------------------------------------------------------------------
+# --- in messages ---------------------------------------------------------------------------------------------------
 
 
 def shown_requests(*pods: Pod) -> dict[str, Quantity]:
-    """What pods request together, in the notation that they use."""
+    """The total requests of the pods, in the notation that the pods use."""
     notations: dict[str, Quantity] = {}
     for pod in pods:
         resources = pod.spec.resources
@@ -107,10 +107,10 @@ def shown_requests(*pods: Pod) -> dict[str, Quantity]:
 
 
 def shown_sum(one: Mapping[str, Quantity], other: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    """Both together: in the notation of the first."""
+    """The sum of both, in the notation of the first."""
     return {**other, **{name: amount + other.get(name, 0) for name, amount in one.items()}}
 
 
 def resources_text(shown: Mapping[str, Quantity]) -> str:
-    """A resource list as messages have it (`resources.String`): JSON, by name."""
+    """A resource list as messages print it (`resources.String`): JSON, by name."""
     return json.dumps({name: str(shown[name]) for name in sorted(shown)}, separators=(",", ":"), ensure_ascii=False)

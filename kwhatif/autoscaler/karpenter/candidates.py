@@ -1,4 +1,4 @@
-"""Nodes that may be disrupted, how many of a pool, and whether that is worth it.
+"""Nodes that may be disrupted, how many of each pool, and whether the savings justify the disruption.
 
 (`disruption/types.go`, `helpers.go`, `consolidation.go`, `balanced.go`, `utils/disruption`.)
 """
@@ -26,14 +26,14 @@ from kwhatif.kube.model.quantity import parse_duration
 
 BLOCKED, UNCONSOLIDATABLE = "DisruptionBlocked", "Unconsolidatable"
 EMPTY, DRIFTED, UNDERUTILIZED = "Empty", "Drifted", "Underutilized"
-#: What each node costs to drain, whatever runs on it.
+#: The disruption cost of a node, in addition to that of its pods.
 NODE_COST = 1.0
 _MOST_COST = 10.0
 _UNBOUNDED = 2**31 - 1
 
 
 class Events:
-    """What Karpenter says about nodes, once each."""
+    """Karpenter's events about nodes, without duplicates."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, None]] = {}
@@ -45,7 +45,7 @@ class Events:
 
 
 def eviction_cost(pod: Pod) -> float:
-    """What it costs to evict the pod, between -10 and 10 (`EvictionCost`)."""
+    """The cost of evicting the pod, between -10 and 10 (`EvictionCost`)."""
     cost = NODE_COST
     text = pod.metadata.annotations.deletion_cost
     if text:
@@ -66,18 +66,18 @@ class Candidate:
         self.type = type_
         self.capacity_type = node.labels.get(CAPACITY_TYPE, "")
         self.pods = [pod for pod in node.pods if is_reschedulable(pod)]
-        #: What an hour costs; 0 where that is not known.
+        #: Price per hour; 0 if not known.
         self.price = _price(node, type_)
         self.cost = NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in self.pods)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no pod on it counts."""
+        """Whether it has no pods with a disruption cost."""
         return self.cost <= NODE_COST
 
     @property
     def savings_ratio(self) -> float:
-        """What is saved for what is disturbed."""
+        """The savings per disruption cost."""
         return self.price / self.cost
 
 
@@ -102,7 +102,7 @@ class Candidates:
         self._types = {type_.name: type_ for type_ in cluster_state.catalogue.types}
 
     def find(self, now: int, is_wanted: Callable[[Candidate], bool], *, eventual: bool = False) -> list[Candidate]:
-        """Those that are wanted, by name; `eventual`: pods block only as long as the node's grace period."""
+        """The wanted candidates, by name; `eventual`: pods block only for the node's termination grace period."""
         return [each for each in self.all(now, eventual=eventual) if is_wanted(each)]
 
     def all(self, now: int, *, eventual: bool = False) -> list[Candidate]:
@@ -146,7 +146,7 @@ class Candidates:
 
 
 def _node_objection(node: StateNode) -> str:
-    """Why the node itself is not to be disrupted (`ValidateNodeDisruptable`)."""
+    """Why the node itself must not be disrupted; "" if it may be (`ValidateNodeDisruptable`)."""
     if node.claim is None:
         return "node isn't managed by karpenter"
     if node.node is None:
@@ -163,14 +163,14 @@ def _node_objection(node: StateNode) -> str:
 
 
 def by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Those that save the most for what they disturb first (`sortCandidates`)."""
+    """The candidates, the one with the largest savings ratio first (`sortCandidates`)."""
     ordered = list(candidates)
     go_sort(ordered, lambda one, other: one.savings_ratio > other.savings_ratio)
     return ordered
 
 
 def interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first of each pool, then the second, and so on (`shuffleCandidates`); pools by name."""
+    """The first candidate of each pool, then the second ones, and so on (`shuffleCandidates`); pools by name."""
     rank: dict[str, int] = {}
     placed = []
     for each in candidates:
@@ -183,7 +183,7 @@ def interwoven(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def allowed(cluster_state: ClusterState, reason: str, now: int) -> dict[str, int]:
-    """How many nodes of each pool may go now for that reason (`BuildDisruptionBudgetMapping`)."""
+    """How many nodes of each pool may be disrupted now for this reason (`BuildDisruptionBudgetMapping`)."""
     total: dict[str, int] = {}
     disrupted: dict[str, int] = {}
     for node in cluster_state.nodes:
@@ -207,7 +207,7 @@ def _is_ready(node: StateNode) -> bool:
 
 
 def _of_budgets(budgets: Iterable[DisruptionBudget], nodes: int, reason: str, now: int) -> int:
-    """The least that any active budget allows; a budget that cannot be read allows nothing for any reason."""
+    """The smallest number that any active budget allows; an invalid budget allows nothing, for any reason."""
     least = _UNBOUNDED
     for budget in budgets:
         try:
@@ -220,10 +220,10 @@ def _of_budgets(budgets: Iterable[DisruptionBudget], nodes: int, reason: str, no
 
 
 def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
-    """How many it allows.
+    """The number of nodes that the budget allows.
 
     Raises:
-        ValueError: its number, or its duration, cannot be read.
+        ValueError: its number or its duration is not valid.
     """
     if budget.schedule is not None or budget.duration is not None:
         if budget.schedule is None:
@@ -242,14 +242,14 @@ def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
 
 
 class Totals(NamedTuple):
-    """What a pool costs, and what draining all of it would disturb (`NodePoolTotals`)."""
+    """The price of a pool, and the disruption cost of draining all of it (`NodePoolTotals`)."""
 
     price: float
     cost: float
 
 
 def pool_totals(cluster_state: ClusterState, candidates: Iterable[Candidate]) -> dict[str, Totals]:
-    """The totals of pools that have candidates: other nodes count only to the cost of the disruption."""
+    """The totals of pools that have candidates. Other nodes only count for the disruption cost."""
     by_name = {each.name: each for each in candidates}
     prices: dict[str, float] = {}
     costs: dict[str, float] = {}
@@ -267,35 +267,36 @@ def _node_cost(node: StateNode) -> float:
     return NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in node.pods if not is_daemon(pod))
 
 
-#: A balanced pool gives up at most twice as large a part of its pods as it saves of its cost.
+#: With the policy Balanced, the share of the disruption cost may be at most twice the share of the price that is saved.
 _BALANCE = 2
-#: A single spot node goes for another only where there are as many cheaper types: else it would go again and again.
+#: A single spot node is replaced by another one only if there are this many cheaper types: otherwise it would be
+#: replaced again and again.
 _CHEAPER_SPOT_TYPES = 15
 
 
 class Command(NamedTuple):
-    """Nodes that go together, and the NodeClaim that comes in their place, if one does."""
+    """Nodes that are removed together, and the NodeClaim that replaces them, if any."""
 
     candidates: list[Candidate]
     replacements: list[NewClaim]
 
     @property
     def savings(self) -> float:
-        """What is saved an hour, as far as prices are known (`EstimatedSavings`)."""
+        """The savings per hour, as far as prices are known (`EstimatedSavings`)."""
         return prices_of(self.candidates) - sum(claim.cheapest_price or 0.0 for claim in self.replacements)
 
 
 def prices_of(candidates: Iterable[Candidate]) -> float:
-    """What the nodes cost an hour, all together."""
+    """The total price of the nodes per hour."""
     return sum(each.price for each in candidates)
 
 
 def replaced(candidates: list[Candidate], claim: NewClaim, *, spot_to_spot: bool) -> Command | str:
-    """The command that puts this one NodeClaim in the place of the nodes, or why it is not worth it.
+    """The command that replaces the nodes by this NodeClaim, or why there is none.
 
     Args:
-        candidates: the nodes that would go.
-        claim: what takes their pods; types that do not cost less are taken from it.
+        candidates: the nodes that would be removed.
+        claim: the NodeClaim for their pods; types that are not cheaper are removed from it.
         spot_to_spot: the feature gate SpotToSpotConsolidation.
     """
     claim.order_by_price()
@@ -319,13 +320,13 @@ def replaced(candidates: list[Candidate], claim: NewClaim, *, spot_to_spot: bool
             )
         claim.keep_cheapest(_CHEAPER_SPOT_TYPES)
     elif capacity.has(SPOT) and capacity.has(ON_DEMAND):
-        # Cheaper it is only as spot: rather than on demand it is not launched at all.
+        # It is only cheaper as spot, so it must not be launched on demand.
         claim.only_spot()
     return Command(candidates, [claim])
 
 
 def is_sensible(command: Command) -> bool:
-    """Whether a replacement is not just one of the nodes that go (`filterOutSameInstanceType`)."""
+    """Whether the replacement is not just one of the removed nodes again (`filterOutSameInstanceType`)."""
     if not command.replacements:
         return True
     claim = command.replacements[0]
@@ -346,7 +347,7 @@ def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:
 
 
 def is_balanced(savings: float, cost: float, totals: Totals) -> bool:
-    """Whether a pool that balances saves enough, per hour, for what is disturbed (`balanced.go`)."""
+    """Whether a pool with the policy Balanced saves enough per hour for the disruption cost (`balanced.go`)."""
     if totals.price <= 0 or totals.cost <= 0 or savings <= 0:
         return False
     disturbed = cost / totals.cost

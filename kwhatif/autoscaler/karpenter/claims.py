@@ -1,4 +1,4 @@
-"""NodeClaims that are about to be made (`scheduling/nodeclaim.go`, `nodeclaimtemplate.go`, `reservationmanager.go`)."""
+"""NodeClaims that will be created (`scheduling/nodeclaim.go`, `nodeclaimtemplate.go`, `reservationmanager.go`)."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ from kwhatif.kube.model.node import HOSTNAME, Taint
 from kwhatif.kube.model.pod import Pod
 
 MOST_TYPES = 600
-#: How many ways to choose among equal domains are tried for a pod.
+#: The maximum number of choices among equal domains that are tried for a pod.
 _MOST_CHOICES = 16
 
 
 def relaxed_min_values(requirements: Requirements, short: Mapping[str, int]) -> Requirements:
-    """With only as many values of each of these labels as there are."""
+    """The requirements, with `minValues` of these labels lowered to the available number."""
     return Requirements({**requirements, **{k: requirements[k]._replace(min_values=n) for k, n in short.items()}})
 
 
 def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) -> Requirements:
-    """What the pool's template requires, with its labels, and with these in their place."""
+    """The requirements of the pool's template and of its labels; `labels` replace the template's."""
     template = pool.spec.template
     found = Requirements.of(
         requirement(each.key, each.operator, each.values, each.min_values) for each in template.spec.requirements
@@ -71,7 +71,7 @@ def own_requirements(pool: NodePool, labels: Mapping[str, str] | None = None) ->
 
 
 class NodeClaimTemplate:
-    """What every NodeClaim of a NodePool starts as (`NodeClaimTemplate`)."""
+    """The initial state of every NodeClaim of a NodePool (`NodeClaimTemplate`)."""
 
     def __init__(self, pool: NodePool, catalogue: Catalogue) -> None:
         spec = pool.spec.template.spec
@@ -91,10 +91,10 @@ class NodeClaimTemplate:
 
 
 def daemon_groups(templates: Iterable[NodeClaimTemplate], daemons: list[Pod]) -> None:
-    """Find out which DaemonSets run on which types of each template (`buildDaemonOverheadGroups`).
+    """Set which DaemonSets run on which types of each template (`buildDaemonOverheadGroups`).
 
-    QUIRK: a required term that a pool or a type does not meet is dropped for all later ones, and also from `daemons`,
-    with which existing nodes are checked.
+    QUIRK: a required term that a pool or a type does not meet is dropped for all later pools and types, and also from
+    `daemons`, with which existing nodes are checked.
     """
     for template in templates:
         groups: dict[tuple[int, ...], list[InstanceType]] = {}
@@ -144,15 +144,15 @@ class Reservations:
 
     @property
     def are_none(self) -> bool:
-        """Whether there is nothing to reserve."""
+        """Whether no capacity is reserved."""
         return not self._left
 
     def can_hold(self, host: str, offering: Offering) -> bool:
-        """Whether the host has a machine of it, or there is one left."""
+        """Whether the host holds a machine of this reservation, or a machine is left."""
         return offering.reservation in self._held.get(host, ()) or self._left[offering.reservation] > 0
 
     def hold(self, host: str, offerings: Iterable[Offering]) -> None:
-        """Let the host have one of each of these, and none of others."""
+        """Reserve one machine of each of these offerings for the host, and release its others."""
         wanted = {each.reservation for each in offerings}
         held = self._held.setdefault(host, set())
         for each in wanted - held:
@@ -166,7 +166,7 @@ class Reservations:
 
 
 class Addition(NamedTuple):
-    """What becomes of a NodeClaim if a pod is added."""
+    """The new values of a NodeClaim after a pod is added."""
 
     requirements: Requirements
     types: tuple[InstanceType, ...]
@@ -174,7 +174,7 @@ class Addition(NamedTuple):
 
 
 class NewClaim:
-    """A NodeClaim that is about to be made, with the pods that it is for."""
+    """A NodeClaim that is about to be created, with its pods."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class NewClaim:
         self._strictly_reserved = strictly_reserved
         self._relaxes_min_values = relaxes_min_values
         self._requests: Amounts = {}
-        #: Host ports of its pods; each is of a pod of its own.
+        #: Host ports of its pods.
         self._taken: list[HostPort] = []
         self._reserved: tuple[Offering, ...] = ()
 
@@ -229,7 +229,7 @@ class NewClaim:
     def _with(self, pod: PodData, base: Requirements) -> Addition | Refusal:
         requests = merged(self._requests, pod.requests)
         if self.pods and not any(fits(requests, type_.allocatable) for type_ in self.types):
-            return Refusal(str)  # not reported: the pod gets a NodeClaim of its own then
+            return Refusal(str)  # not reported: then the pod gets its own NodeClaim
         choice = Choice()
         first = found = self._chosen(pod, base, requests, choice)
         for _ in range(_MOST_CHOICES):
@@ -243,7 +243,7 @@ class NewClaim:
     def _chosen(self, pod: PodData, base: Requirements, requests: Amounts, choice: Choice) -> Addition | Refusal:
         """Try one choice among equally good domains.
 
-        Upstream chooses at random each time that it tries a pod: if a choice fails, it soon makes another.
+        Upstream chooses at random each time it tries a pod: if a choice fails, the next attempt soon makes another one.
         """
         narrowed = self._topology.narrowed(pod, self.template.taints, base, choice)
         if isinstance(narrowed, Refusal):
@@ -258,7 +258,7 @@ class NewClaim:
         )
         found = variety(types, requirements)
         if self._relaxes_min_values and found.short and not self.pods:
-            # For its first pod only: those that come later must leave as many types.
+            # For the first pod only: later pods must leave enough types.
             requirements, found = relaxed_min_values(requirements, found.short), Variety(len(types), {})
         if found.short or not types:
             asked = Filtering(
@@ -300,7 +300,7 @@ class NewClaim:
     # --- when all pods have been tried -------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Take away what only served the search, and pin the reservations (`FinalizeScheduling`)."""
+        """Remove the host name, which only the search needs, and pin the reservations (`FinalizeScheduling`)."""
         requirements = Requirements(self.requirements)
         del requirements[HOSTNAME]
         if self._reserved:
@@ -309,7 +309,7 @@ class NewClaim:
         self.requirements = requirements
 
     def truncate(self) -> Refusal | None:
-        """Keep only as many types as a request to the cloud may have; None: that works (`Truncate`)."""
+        """Keep at most the number of types that a request to the cloud may have (`Truncate`); None: it succeeded."""
         if len(self.types) > MOST_TYPES or self.requirements.has_min_values:
             ordered = by_price(self.types, self.requirements, self.template.well_known)[:MOST_TYPES]
             few = None if self._relaxes_min_values else variety(ordered, self.requirements).objection
@@ -324,30 +324,30 @@ class NewClaim:
         return None
 
     def keep_cheaper(self, price: float) -> Refusal | None:
-        """Leave only types that cost less wherever they are launched; why they are too few then."""
+        """Keep only types that are cheaper wherever they are launched; returns why they are too few, if so."""
         known = self.template.well_known
         self.types = tuple(type_ for type_ in self.types if worst_launch_price(type_, self.requirements, known) < price)
         return variety(self.types, self.requirements).objection
 
     def only_spot(self) -> None:
-        """It is launched as spot, or not at all."""
+        """Require the capacity type spot."""
         self.requirements = self.requirements.plus({CAPACITY_TYPE: one_of(CAPACITY_TYPE, SPOT)})
 
     def keep_offered(self) -> None:
-        """Leave only types that can be had as is required."""
+        """Keep only types with an available offering that meets the requirements."""
         known = self.template.well_known
         self.types = tuple(type_ for type_ in self.types if type_.offered(self.requirements, known))
 
     def keep_cheapest(self, count: int) -> None:
-        """Keep only the first types: this number, or as many as `minValues` needs."""
+        """Keep only the first types: this number, or more if `minValues` needs more."""
         self.types = self.types[: max(count, variety(self.types, self.requirements).needed)]
 
     def order_by_price(self) -> None:
-        """The cheapest types first."""
+        """Sort the types, the cheapest first."""
         self.types = tuple(by_price(self.types, self.requirements, self.template.well_known))
 
     @property
     def cheapest_price(self) -> float | None:
-        """What the first type costs where it is cheapest."""
+        """The price of the first type's cheapest offering."""
         found = cheapest_of(self.types[:1], self.requirements, self.template.well_known)
         return found[0].price if found else None

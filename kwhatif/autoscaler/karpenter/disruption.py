@@ -1,7 +1,7 @@
-"""The disruption controller: which nodes go now, and what replaces them (`pkg/controllers/disruption`).
+"""The disruption controller: which nodes are removed now, and what replaces them (`pkg/controllers/disruption`).
 
-The methods are asked in order, and the first that finds something decides. A command that is no longer valid 15 seconds
-later is not carried out.
+The methods run in order, and the first one with a command decides. A command that is no longer valid 15 seconds later
+is not executed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _BALANCED, _WHEN_EMPTY = "Balanced", "WhenEmpty"
 
 
 class Disruption:
-    """One run of the controller on a cluster that stays as it is."""
+    """One run of the controller; the cluster is not changed."""
 
     def __init__(self, cluster_state: ClusterState) -> None:
         self._state = cluster_state
@@ -65,7 +65,7 @@ class Disruption:
         self._totals: dict[str, Totals] = {}
 
     def run(self) -> tuple[str, list[Command]]:
-        """The reason and the commands of the first method that finds something; none: nothing is disrupted."""
+        """The reason and the commands of the first method that has any; none: nothing is disrupted."""
         for reason, method in (
             (EMPTY, self._emptiness),
             (DRIFTED, self._static_drift),
@@ -105,7 +105,7 @@ class Disruption:
         return candidate.node.claim is not None and is_true(candidate.node.claim, "Consolidatable")
 
     def _static_drift(self) -> list[Command]:
-        """Drifted nodes of pools with a fixed number of nodes, as many as budgets and limits let (`staticdrift.go`)."""
+        """Drifted nodes of pools with a fixed size, as many as budgets and limits allow (`staticdrift.go`)."""
         found = self._candidates.find(
             self._state.now, lambda each: is_static(each.pool) and _drifted(each), eventual=True
         )
@@ -118,7 +118,7 @@ class Disruption:
             pool = own[0].pool
             claims = [claim for claim in self._state.claims if claim.metadata.labels.get(NODE_POOL) == name]
             if sum(not is_going(claim) for claim in claims) > (pool.spec.replicas or 0):
-                continue  # it is still being scaled down
+                continue  # the pool is still being scaled down
             limit = parsed(pool.spec.limits).get(NODES)
             room = inf if limit is None else value(limit) - len(claims)
             template = NodeClaimTemplate(pool, self._state.catalogue)
@@ -172,12 +172,12 @@ class Disruption:
                 continue
             command = self._consolidate([each])
             if command is not None and self._is_approved(command):
-                # A command that is no longer valid ends the search: Karpenter starts again later.
+                # A command that is no longer valid ends the search: Karpenter starts a new one later.
                 return [command] if self._holds(command) else []
         return []
 
     def _allowed(self, reason: str) -> dict[str, int]:
-        """The budgets; without a pool that could make nodes nothing is simulated, and so nothing goes."""
+        """The allowed disruptions by pool. Without a pool for new nodes nothing is simulated, so nothing is removed."""
         return allowed(self._state, reason, self._state.now) if self._state.pools else {}
 
     # --- consolidation ---------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Disruption:
         return [each for each in every if self._is_wanted(each)]
 
     def _is_wanted(self, candidate: Candidate) -> bool:
-        """Whether consolidation looks at the node (`ShouldDisrupt`)."""
+        """Whether consolidation considers the node (`ShouldDisrupt`)."""
         if is_static(candidate.pool):
             return False
         labels = candidate.node.labels
@@ -209,7 +209,7 @@ class Disruption:
         return self._is_consolidatable(candidate)
 
     def _consolidate(self, candidates: list[Candidate]) -> Command | None:
-        """What can be done without these nodes; of one alone, the events say why it stays."""
+        """The command that removes these nodes, if any; for a single node that stays, an event says why."""
         found = self._computed(candidates)
         if isinstance(found, Command):
             return found
@@ -218,7 +218,7 @@ class Disruption:
         return None
 
     def _computed(self, candidates: list[Candidate]) -> Command | str:
-        """The command, if it is worth it, or why there is none (`computeConsolidation`)."""
+        """The command, or why there is none (`computeConsolidation`)."""
         results = self._simulate(candidates, consolidates=True)
         errors = self._errors(results)
         if errors:
@@ -234,9 +234,9 @@ class Disruption:
         self.events.add(candidate.node, UNCONSOLIDATABLE, words)
 
     def _holds(self, command: Command) -> bool:
-        """Whether the nodes may still go when the command is looked at again (`ConsolidationValidator`).
+        """Whether the nodes may still be removed when the command is validated (`ConsolidationValidator`).
 
-        Nothing has happened meanwhile, so pods land as before; but time has passed for annotations and budgets.
+        The cluster has not changed since, so pods land as before; but annotations and budgets depend on the time.
         """
         later = self._state.now + _VALIDATION
         still = {each.name for each in self._candidates.find(later, self._is_wanted)}
@@ -244,7 +244,7 @@ class Disruption:
         return len(self._within_budgets(chosen, UNDERUTILIZED, later)) == len(command.candidates)
 
     def _within_budgets(self, candidates: Sequence[Candidate], reason: str, now: int) -> list[Candidate]:
-        """Those that the budgets of their pools allow, in order."""
+        """The candidates that the budgets of their pools allow, in order."""
         budgets = allowed(self._state, reason, now) if candidates else {}
         found = []
         for each in candidates:
@@ -253,7 +253,7 @@ class Disruption:
                 found.append(each)
         return found
 
-    # --- pools that balance ----------------------------------------------------------------------------------------
+    # --- the policy Balanced ---------------------------------------------------------------------------------------
 
     def _can_pass(self, candidate: Candidate) -> bool:
         """Whether removing the node without a replacement would save enough."""
@@ -263,7 +263,7 @@ class Disruption:
         return is_balanced(candidate.price, candidate.cost, totals)
 
     def _is_approved(self, command: Command) -> bool:
-        """Whether each pool that balances saves enough for what is disturbed (`EvaluateBalancedMove`)."""
+        """Whether each pool with the policy Balanced saves enough for the disruption (`EvaluateBalancedMove`)."""
         pools = {each.pool_name: each.pool for each in command.candidates}
         savings, total = command.savings, prices_of(command.candidates)
         for name, pool in pools.items():
@@ -279,7 +279,7 @@ class Disruption:
     # --- simulations -----------------------------------------------------------------------------------------------
 
     def _simulate(self, candidates: Sequence[Candidate], *, consolidates: bool = False) -> Results:
-        """Where all pods would go without these nodes (`SimulateScheduling`)."""
+        """Where all pods would run without these nodes (`SimulateScheduling`)."""
         cluster_state = self._state
         moved = [
             cluster_state.pod_data(pod)
@@ -298,7 +298,7 @@ class Disruption:
         return results
 
     def _errors(self, results: Results) -> str:
-        """Which pods that run now would have no place; "" if there are none (`NonPendingPodSchedulingErrors`)."""
+        """Which running pods would fit nowhere; "" if there are none (`NonPendingPodSchedulingErrors`)."""
         lost = [(pod, refusal) for pod, refusal in results.refused.values() if not is_provisionable(pod.pod)]
         if not lost:
             return ""
@@ -308,7 +308,7 @@ class Disruption:
 
 
 def _uninitialized(node: StateNode) -> Refusal:
-    """Nothing is disrupted in favour of a node that may never be initialized."""
+    """The refusal for pods on a node that is not initialized: it may never be."""
     parts = [f"nodeclaim/{node.claim.metadata.name}"] if node.claim is not None else []
     parts += [f"node/{node.node.metadata.name}"] if node.node is not None else []
     return Refusal(lambda: f"would schedule against uninitialized {', '.join(parts)}")
@@ -325,7 +325,7 @@ def _drifted_since(candidate: Candidate) -> int:
 
 
 def disruption_plan(cluster_state: ClusterState) -> tuple[ScalingPlan, list[Command]]:
-    """What the controller would do now, and what it says of nodes that stay."""
+    """What the controller would do now, and its events about nodes that stay."""
     disruption = Disruption(cluster_state)
     reason, commands = disruption.run()
     rows = tuple(

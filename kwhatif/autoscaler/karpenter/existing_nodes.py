@@ -1,4 +1,4 @@
-"""Existing nodes, and what every simulation begins with (`scheduling/existingnode.go`, `scheduler.go`)."""
+"""Existing nodes, and the inputs of every simulation (`scheduling/existingnode.go`, `scheduler.go`)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from kwhatif.kube.model.workload import DaemonSet
 
 
 class SchedulerInputs:
-    """All that every simulation of a cluster begins with, whichever nodes it leaves out."""
+    """The common inputs of all simulations of a cluster; each may leave out other nodes."""
 
     def __init__(self, cluster_state: ClusterState) -> None:
         self.cluster_state = cluster_state
         catalogue = cluster_state.catalogue
         pools = cluster_state.pools
-        #: Those with an instance type left, in the order in which they are tried.
+        #: The templates that have an instance type, in the order in which they are tried.
         self.templates = [each for each in (NodeClaimTemplate(pool, catalogue) for pool in pools) if each.types]
         if not cluster_state.settings.relaxes_min_values:
             for template in self.templates:
@@ -70,7 +70,7 @@ class SchedulerInputs:
         self._room: dict[tuple[tuple[str, int], ...], list[int]] = {}
 
     def with_room(self, pod: PodData) -> list[int]:
-        """The nodes, by index, that have room for what the pod requests, as long as nothing is added to them."""
+        """The indexes of the nodes that have room for the pod's requests, as long as no pods are added to them."""
         found = self._room.get(pod.size)
         if found is None:
             requests = pod.requests
@@ -80,13 +80,13 @@ class SchedulerInputs:
 
 
 def _keep_variety(template: NodeClaimTemplate) -> None:
-    """A pool whose types are not as many as its own `minValues` ask for makes nothing."""
+    """A pool with fewer types than its own `minValues` demand creates no nodes."""
     if variety(template.types, template.requirements).short:
         template.types = ()
 
 
 def _is_fresh(cluster_state: ClusterState, node: StateNode, pools: Mapping[str, NodePool]) -> bool:
-    """Whether `consolidateAfter` of its pool has not passed since pods came or went (`IsUnderConsolidateAfter`)."""
+    """Whether its pool's `consolidateAfter` has not passed since the last pod event (`IsUnderConsolidateAfter`)."""
     pool, claim = pools.get(node.pool or ""), node.claim
     if pool is None or claim is None:
         return False
@@ -99,7 +99,7 @@ def _is_fresh(cluster_state: ClusterState, node: StateNode, pools: Mapping[str, 
 
 
 def _daemon_pods(cluster_state: ClusterState) -> Iterable[Pod]:
-    """A pod of each DaemonSet: the newest that there is, else of its template (`getDaemonSetPods`)."""
+    """A pod of each DaemonSet: the newest existing one, else one of its template (`getDaemonSetPods`)."""
     newest: dict[tuple[str, str, str], Pod] = {}
     every = (*cluster_state.waiting, *(pod for node in cluster_state.nodes for pod in node.pods))
     for pod in sorted((pod for pod in every if is_daemon(pod)), key=key_of):
@@ -136,7 +136,7 @@ def _daemon_pod(daemon_set: DaemonSet, own: Pod | None) -> Pod:
 
 
 def _requesting_limits(container: Container) -> Container:
-    """What is limited is requested, as the API server fills it in when the pod is made."""
+    """Set requests to the limits, as the API server does when the pod is created."""
     resources = container.resources
     return replace(container, resources=replace(resources, requests={**resources.limits, **resources.requests}))
 
@@ -148,7 +148,7 @@ class NodeAtStart:
         self.node = node
         self.name = node.name
         self.taints = node.taints
-        #: Pods of candidates do not come here in a simulation of consolidation.
+        #: In a simulation of consolidation, pods of candidates must not move here.
         self.is_fresh = is_fresh
         labels = label_requirements(node.labels)
         expected = [pod for pod in daemons if self._takes_daemon(labels, pod)]
@@ -163,7 +163,7 @@ class NodeAtStart:
 
     @cached_property
     def for_topology(self) -> StandingNode | None:
-        """What topology spread counts of it; None for a NodeClaim without a node."""
+        """The node for topology groups; None for a NodeClaim without a node."""
         node = self.node.node
         if node is None:
             return None
@@ -172,7 +172,7 @@ class NodeAtStart:
 
     @cached_property
     def limits(self) -> dict[str, int]:
-        """How many volumes of each driver it takes."""
+        """The maximum number of volumes of each driver."""
         return self._state.volume_limits(self.node)
 
     @cached_property
@@ -182,7 +182,7 @@ class NodeAtStart:
 
 
 def _without_daemons(node: StateNode, daemons: Sequence[Pod]) -> Sum:
-    """What is free when the DaemonSets' pods have come that are still missing."""
+    """The free resources after the missing DaemonSet pods are added."""
     left = merged(requests_of(*daemons))
     for name, amount in node.daemon_requests.items():
         left[name] = left.get(name, 0) - amount
@@ -212,7 +212,7 @@ class ExistingNode:
         return self.start.volumes if self._volumes is None else self._volumes
 
     def can_add(self, pod: PodData, volumes: Volumes, topology: Topology) -> Requirements | None:
-        """What the node is then; None: it cannot take the pod (`CanAdd`)."""
+        """The node's requirements with the pod; None if the pod cannot be added (`CanAdd`)."""
         start = self.start
         if not fits(pod.requests, self.free) or taints_objection(start.taints, pod.tolerations) is not None:
             return None

@@ -60,7 +60,7 @@ class Offering:
         self.zone = zone
         self.price = price
         self.available = available
-        #: Of a reserved one: which reservation, and how many machines are left of it.
+        #: For reserved capacity: the reservation, and how many of its machines are left.
         self.reservation = reservation
         self.reserved_capacity = reserved_capacity
         self.requirements = Requirements.of((one_of(CAPACITY_TYPE, capacity_type), one_of(ZONE, zone)))
@@ -69,7 +69,7 @@ class Offering:
 
     @property
     def cost(self) -> float:
-        """The price to compare; an unknown one is higher than all others."""
+        """The price for comparisons; an unknown price is higher than all others."""
         return inf if self.price is None else self.price
 
 
@@ -89,7 +89,7 @@ class InstanceType:
         self.allocatable = allocatable(capacity, overhead)
         self.offerings = tuple(offerings)
         requirements = Requirements.of(given)
-        #: The keys that the file itself names: labels that pods may ask for.
+        #: The label keys in the file: pods may require these labels.
         self.keys = frozenset(requirements)
         for key, value in ((ARCH, "amd64"), (OS, "linux")):
             requirements.setdefault(key, one_of(key, value))
@@ -100,15 +100,15 @@ class InstanceType:
 
     @cached_property
     def available(self) -> tuple[Offering, ...]:
-        """The offerings that can be had."""
+        """The available offerings."""
         return tuple(each for each in self.offerings if each.available)
 
     def offered(self, requirements: Requirements, undefined: frozenset[str]) -> list[Offering]:
-        """The offerings that can be had and meet the requirements."""
+        """The available offerings that meet the requirements."""
         return [each for each in self.available if requirements.objection(each.requirements, undefined) is None]
 
     def price_at(self, zone: str, capacity_type: str) -> float | None:
-        """What a machine that runs there costs (`OfferingPrice`); None: not known."""
+        """The price of a machine with this zone and capacity type (`OfferingPrice`); None: not known."""
         for each in self.offerings:
             if each.zone == zone and each.capacity_type == capacity_type:
                 return each.price
@@ -116,7 +116,7 @@ class InstanceType:
 
 
 class Catalogue(NamedTuple):
-    """All instance types, and the labels that pods may ask for though a NodePool does not define them."""
+    """All instance types, and the labels that pods may require although a NodePool does not define them."""
 
     types: tuple[InstanceType, ...]
     well_known: frozenset[str]
@@ -142,9 +142,9 @@ class Cheapest(NamedTuple):
 
 
 def cheapest_of(types: Iterable[InstanceType], requirements: Requirements, undefined: frozenset[str]) -> list[Cheapest]:
-    """The types with the cheapest offering of each that can be had, the cheapest first (`OrderByPrice`).
+    """The types with their cheapest available offering, the cheapest type first (`OrderByPrice`).
 
-    Types of one price stand by name, those that cannot be had last.
+    Types with equal prices are sorted by name; unavailable types come last.
     """
     found = []
     for type_ in types:
@@ -158,13 +158,13 @@ def cheapest_of(types: Iterable[InstanceType], requirements: Requirements, undef
 def by_price(
     types: Sequence[InstanceType], requirements: Requirements, undefined: frozenset[str]
 ) -> list[InstanceType]:
-    """The types in the order of their prices; those that cannot be had come last."""
+    """The types sorted by price; unavailable types come last."""
     offered = [each.type for each in cheapest_of(types, requirements, undefined)]
     return offered + [type_ for type_ in types if type_ not in set(offered)]
 
 
 def worst_launch_price(type_: InstanceType, requirements: Requirements, undefined: frozenset[str]) -> float:
-    """What the type costs at most where it would be launched: reserved, else spot, else on demand."""
+    """The highest price at which the type may be launched: reserved, else spot, else on demand."""
     offered = type_.offered(requirements, undefined)
     for capacity_type in (RESERVED, SPOT, ON_DEMAND):
         costs = [each.cost for each in offered if each.capacity_type == capacity_type]
@@ -174,15 +174,15 @@ def worst_launch_price(type_: InstanceType, requirements: Requirements, undefine
 
 
 class Variety(NamedTuple):
-    """Whether types are as many as `minValues` asks: how many of them are enough, and the keys that fall short."""
+    """Whether there are enough types for `minValues`: how many types suffice, and the keys with too few values."""
 
     needed: int
-    #: Key -> how many values there are.
+    #: Key -> its number of values.
     short: Mapping[str, int]
 
     @property
     def objection(self) -> Refusal | None:
-        """Why they are too few."""
+        """Why there are too few types; None if there are enough."""
         if not self.short:
             return None
         keys = " ".join(sorted(self.short))
@@ -190,7 +190,7 @@ class Variety(NamedTuple):
 
 
 def variety(types: Sequence[InstanceType], requirements: Requirements) -> Variety:
-    """Whether the types have as many values as is asked (`SatisfiesMinValues`)."""
+    """Whether the types have the required number of values (`SatisfiesMinValues`)."""
     wanted = {key: each.min_values for key, each in requirements.items() if each.min_values is not None}
     if not wanted:
         return Variety(0, {})
@@ -269,7 +269,7 @@ def build_instance_types(data: object) -> tuple[InstanceType, ...]:
     """The instance types in the data of a file.
 
     Raises:
-        InputError: with everything that is wrong; each problem has its `field`, such as `[3].offerings`, and no place.
+        InputError: with all problems; each has its `field`, such as `[3].offerings`, but no line.
     """
     reading = _Reading()
     found: dict[str, InstanceType] = {}

@@ -1,4 +1,4 @@
-"""Nodes and NodeClaims as one (`pkg/controllers/state/statenode.go`, `cluster.go`), and the cluster of one question."""
+"""Nodes joined with their NodeClaims (`pkg/controllers/state/statenode.go`, `cluster.go`), and the cluster's state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NEVER = "Never"
 
 
 def is_true(claim: NodeClaim | NodePool, condition: str) -> bool:
-    """Whether the condition is there, and True."""
+    """Whether the condition exists and is True."""
     found = karpenter_condition(claim, condition)
     return found is not None and found.status == "True"
 
@@ -54,7 +54,7 @@ def is_going(claim: NodeClaim) -> bool:
 
 
 def nanos_of(text: str | None) -> int | None:
-    """A time, in nanoseconds since the epoch; None where there is none, or it cannot be read."""
+    """A time in nanoseconds since the epoch; None if it is missing or not valid."""
     try:
         return parse_time(text) if text else None
     except ValueError:
@@ -62,7 +62,7 @@ def nanos_of(text: str | None) -> int | None:
 
 
 def duration_of(text: str | None) -> int | None:
-    """A duration in nanoseconds; None where there is none, it is "Never", or it cannot be read."""
+    """A duration in nanoseconds; None if it is missing, "Never", or not valid."""
     try:
         return parse_duration(text) if text and text != NEVER else None
     except ValueError:
@@ -70,11 +70,11 @@ def duration_of(text: str | None) -> int | None:
 
 
 class StateNode:
-    """A node, the NodeClaim that it was made for, or both (`StateNode`)."""
+    """A node, its NodeClaim, or both (`StateNode`)."""
 
     def __init__(self, node: Node | None, claim: NodeClaim | None, pods: Sequence[Pod]) -> None:
         self.node, self.claim = node, claim
-        #: The pods on it, without finished ones.
+        #: The unfinished pods on the node.
         self.pods = pods
         self.managed = claim is not None
         self.registered = claim is None or (node is not None and node.metadata.labels.get(REGISTERED) == "true")
@@ -101,7 +101,7 @@ class StateNode:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """The taints that count: before it is initialized, without those that will go."""
+        """The taints that count; before it is initialized, without taints that will be removed."""
         claim = self.claim
         if claim is not None and (self.node is None or not self.registered):
             taints = claim.spec.taints
@@ -115,7 +115,7 @@ class StateNode:
 
     @cached_property
     def capacity(self) -> Sum:
-        """What the machine has, itself counted as one node."""
+        """The machine's capacity; it has one of the resource `nodes`."""
         node = self.node
         known = self._with_claim(
             parsed(node.status.capacity) if node is not None else {},
@@ -125,13 +125,13 @@ class StateNode:
 
     @cached_property
     def allocatable(self) -> Sum:
-        """What pods can use of it."""
+        """The machine's allocatable."""
         node = self.node
         own: Amounts = {} if node is None else parsed(node.status.allocatable_or_capacity)
         return self._with_claim(own, self.claim.status.allocatable if self.claim is not None else {})
 
     def _with_claim(self, own: Amounts, of_claim: Mapping[str, object]) -> Sum:
-        """Until it is initialized, the claim says what the node does not say yet."""
+        """Until the node is initialized, amounts that it does not have yet come from the claim."""
         found = dict(own)
         if self.claim is not None and not self.initialized:
             for name, amount in parsed(of_claim).items():  # type: ignore[arg-type]
@@ -141,12 +141,12 @@ class StateNode:
 
     @cached_property
     def available(self) -> Sum:
-        """What its pods leave free."""
+        """The allocatable that its pods do not request."""
         return subtracted(self.allocatable, merged(*(requests_of(pod) for pod in self.pods)))
 
     @cached_property
     def daemon_requests(self) -> Sum:
-        """What the DaemonSets' pods on it request."""
+        """The requests of DaemonSet pods on it."""
         return merged(*(requests_of(pod) for pod in self.pods if is_daemon(pod)))
 
     @cached_property
@@ -161,7 +161,7 @@ def _is_ephemeral(taint: Taint) -> bool:
 
 
 def node_taints(node: Node) -> tuple[Taint, ...]:
-    """The taints of a node; of one that was cordoned a moment ago with the taint that follows."""
+    """The taints of a node; a node that was just cordoned also has the taint that follows."""
     taints = node.spec.taints
     if node.spec.unschedulable and all(taint.key != UNSCHEDULABLE_TAINT.key for taint in taints):
         return (*taints, UNSCHEDULABLE_TAINT)
@@ -169,14 +169,14 @@ def node_taints(node: Node) -> tuple[Taint, ...]:
 
 
 def _state_nodes(cluster: Cluster, pods: Mapping[str, Sequence[Pod]]) -> Iterator[StateNode]:
-    """Nodes and NodeClaims, joined by the machine (`Cluster.UpdateNode`, `UpdateNodeClaim`)."""
+    """Nodes and NodeClaims, joined by provider ID (`Cluster.UpdateNode`, `UpdateNodeClaim`)."""
     claims = {claim.status.provider_id: claim for claim in cluster.all(NodeClaim).values() if claim.status.provider_id}
     nodes: dict[str, Node] = {}
     for node in cluster.all(Node).values():
         labels, machine = node.metadata.labels, node.spec.provider_id
         managed = bool(labels.get(NODE_POOL))
         if managed and (not machine or not (labels.get(INSTANCE_TYPE) or labels.get(INITIALIZED))):
-            continue  # nothing is known of it yet
+            continue  # the machine is not known yet
         nodes[machine or node.metadata.name] = node
     for machine, node in nodes.items():
         yield StateNode(node, claims.pop(machine, None), pods.get(node.metadata.name, ()))
@@ -185,7 +185,7 @@ def _state_nodes(cluster: Cluster, pods: Mapping[str, Sequence[Pod]]) -> Iterato
 
 
 class ClusterState:
-    """A cluster at one moment, with all that answering needs: made once, and shared by all simulations."""
+    """A cluster at one moment, prepared for questions: built once, and shared by all simulations."""
 
     def __init__(self, state: State, catalogue: Catalogue, now: int, settings: Settings = DEFAULTS) -> None:
         self.cluster = state.cluster
@@ -198,9 +198,9 @@ class ClusterState:
         for info in state.pods.values():
             pod = info.pod
             (by_node.setdefault(pod.spec.node_name, []) if pod.spec.node_name else waiting).append(pod)
-        #: Those without a node.
+        #: The pods without a node.
         self.waiting = waiting
-        #: In upstream's order of names, the initialized ones first (`sortExistingNodes`).
+        #: Sorted by name as upstream does, initialized nodes first (`sortExistingNodes`).
         self.nodes = sorted(_state_nodes(self.cluster, by_node), key=lambda each: (not each.initialized, each.name))
         self.standing = Standing(self.cluster, _standing_nodes(self.cluster), by_node)
         self.budgets = PdbLimits(self.cluster)
@@ -209,7 +209,7 @@ class ClusterState:
 
     @cached_property
     def pools(self) -> list[NodePool]:
-        """Those that make nodes when there are pods, the first that is asked first (`OrderByWeight`)."""
+        """The NodePools that create nodes for pending pods, in the order in which they are tried (`OrderByWeight`)."""
         usable = [
             pool
             for pool in self.cluster.all(NodePool).values()
@@ -220,11 +220,11 @@ class ClusterState:
 
     @property
     def claims(self) -> Iterable[NodeClaim]:
-        """All NodeClaims, also those whose machine is not there yet."""
+        """All NodeClaims, including those whose machine does not exist yet."""
         return self.cluster.all(NodeClaim).values()
 
     def pod_data(self, pod: Pod) -> PodData:
-        """What the pod asks for."""
+        """The compiled pod."""
         uid = uid_of(pod)
         found = self._pod_data.get(uid)
         if found is None:
@@ -237,25 +237,25 @@ class ClusterState:
         return found
 
     def volumes(self, pod: Pod) -> Volumes | None:
-        """The claims of the pod that count to the limits of CSI drivers; None: that cannot be found out."""
+        """The claims of the pod that count for the limits of CSI drivers; None: they cannot be determined."""
         uid = uid_of(pod)
         if uid not in self._volumes:
             self._volumes[uid] = attached(self.cluster, pod) if pod.spec.volumes else {}
         return self._volumes[uid]
 
     def used_volumes(self, node: StateNode) -> Volumes:
-        """Those of the pods on a node."""
+        """The volumes of the pods on a node."""
         return merged_volumes(self.volumes(pod) or {} for pod in node.pods)
 
     def volume_limits(self, node: StateNode) -> dict[str, int]:
-        """How many volumes of each driver the node takes."""
+        """The node's maximum number of volumes by driver."""
         csi = self.cluster.get(CSINode, node.node.metadata.name) if node.node is not None else None
         drivers = csi.spec.drivers if csi is not None else ()
         return {each.name: each.allocatable.count or 0 for each in drivers if each.allocatable is not None}
 
 
 def _is_ready(pool: NodePool) -> bool:
-    """Whether Karpenter takes it; one that it has not looked at yet counts as ready."""
+    """Whether the NodePool is ready; one without this condition counts as ready."""
     ready = karpenter_condition(pool, "Ready")
     return ready is None or ready.status == "True"
 

@@ -48,16 +48,15 @@ _CONDITIONS = ("Launched", "Registered", "Initialized")
 
 
 def best_offering(claim: NewClaim) -> Cheapest | None:
-    """The cheapest of the types that are left, where it can be had."""
+    """The cheapest available offering of the remaining types."""
     return next(iter(cheapest_of(claim.types, claim.requirements, claim.template.well_known)), None)
 
 
 def launched(claim: NewClaim, name: str, state: State, at: str) -> NewNode | None:
-    """The node of the NodeClaim, under this name; None: no type can be had.
+    """The node of the NodeClaim, with this name; None: no type is available.
 
-    Karpenter asks the cloud for any of the types that are left, and the cloud chooses: here it is the cheapest
-    offering, of equal ones the first by name (`cloudprovider/types.go`, OrderByPrice;
-    `nodeclaim/lifecycle/registration.go`).
+    Karpenter requests any of the remaining types, and the cloud chooses: here this is the cheapest offering, of equal
+    ones the first by name (`cloudprovider/types.go`, OrderByPrice; `nodeclaim/lifecycle/registration.go`).
     """
     best = best_offering(claim)
     if best is None:
@@ -116,7 +115,7 @@ def _claim(claim: NewClaim, node: Node, at: str) -> NodeClaim:
 
 
 def _labels(requirements: Iterable[Requirement]) -> Mapping[str, str]:
-    """A value of each: of several the first by name, where upstream takes any (`Requirements.Labels`)."""
+    """A value for each label: the first by name, where upstream takes any (`Requirements.Labels`)."""
     return {each.key: min(each.values) for each in requirements if each.values and not each.complement}
 
 
@@ -130,13 +129,13 @@ def _quantity(amount: int) -> str:
 
 
 def _example(state: State, pool: str) -> Node | None:
-    """A node whose kubelet a new one resembles: of the pool, else any."""
+    """A node whose kubelet is like that of a new node: one of the pool, else any."""
     nodes = [state.by_name[name].node for name in sorted(state.by_name)]
     return next((node for node in nodes if node.metadata.labels.get(NODE_POOL) == pool), next(iter(nodes), None))
 
 
 def _drivers(state: State, node: Node) -> tuple[CSINode, ...]:
-    """How many volumes it takes: as a node of its type does."""
+    """The CSINode of the new node, with the volume limits of a node of its type."""
     type_ = node.metadata.labels[INSTANCE_TYPE]
     for name in sorted(state.by_name):
         known = state.cluster.get(CSINode, name)
@@ -153,7 +152,7 @@ _COMPARING = ("Gt", "Lt", "Gte", "Lte")
 
 
 class PendingPods:
-    """The pending pods: those that are looked at, and those that are not, with the reason."""
+    """The pending pods: the pods that are processed, and the ignored pods with the reason."""
 
     def __init__(self, cluster_state: ClusterState) -> None:
         pods: list[PodData] = []
@@ -169,7 +168,7 @@ class PendingPods:
 
 
 def objection(cluster_state: ClusterState, pod: Pod) -> str:
-    """Why a pending pod is not looked at; "" where it is (`Provisioner.Validate`)."""
+    """Why a pending pod is ignored; "" if it is not (`Provisioner.Validate`)."""
     found = pod_requirements(pod).get(NODE_POOL)
     wrong = [_NOT_HERE] if found is not None and found.operator == DOES_NOT_EXIST else []
     for key, value in (pod.spec.node_selector or {}).items():
@@ -185,7 +184,7 @@ def objection(cluster_state: ClusterState, pod: Pod) -> str:
 
 
 def _wrong(asked: SelectorRequirement) -> Iterable[str]:
-    """What Karpenter refuses about a requirement (`ValidateRequirement`)."""
+    """Why Karpenter rejects a requirement (`ValidateRequirement`)."""
     key = NORMALIZED.get(asked.key, asked.key)
     domain = key.partition("/")[0] if "/" in key else ""
     if key not in WELL_KNOWN and (domain == _DOMAIN or domain.endswith(f".{_DOMAIN}") or key == HOSTNAME):
@@ -211,7 +210,7 @@ def _wrong(asked: SelectorRequirement) -> Iterable[str]:
 
 
 def moving_pods(cluster_state: ClusterState) -> list[PodData]:
-    """The pods of nodes that are being deleted, as far as they can move now."""
+    """The pods of nodes that are being deleted, if they can move now."""
     return [
         cluster_state.pod_data(pod)
         for node in cluster_state.nodes
@@ -222,7 +221,7 @@ def moving_pods(cluster_state: ClusterState) -> list[PodData]:
 
 
 def provisioning_round(cluster_state: ClusterState) -> tuple[ScalingRound, list[NewClaim]]:
-    """What the provisioner makes for the pending pods, and those of nodes that are going (`Provisioner.Schedule`)."""
+    """The NodeClaims for pending pods and for pods of nodes that are being deleted (`Provisioner.Schedule`)."""
     pending = PendingPods(cluster_state)
     pods = [*pending.pods, *moving_pods(cluster_state)]
     if not pods:
@@ -247,7 +246,7 @@ def _round(results: Results, ignored: tuple[IgnoredPod, ...]) -> ScalingRound:
             for pod, refusal in results.refused.values()
             if not refusal.reserved
         ),
-        # They are left for a later round: reserved capacity would do, and is taken now.
+        # These pods wait for a later round: they fit on reserved capacity, which is in use now.
         ignored=(*ignored, *(IgnoredPod(pod=pod.key, reason=refusal.text) for pod, refusal in waiting)),
     )
 

@@ -1,7 +1,8 @@
 """The algebra of requirements on labels (`pkg/scheduling/requirement.go`, `requirements.go`, `pkg/apis/v1/labels.go`).
 
 A requirement is a set of values that a label may have: a finite one, or all but some (a complement), perhaps within
-bounds. What nodes, NodePools, instance types, offerings, pods and volumes ask for and offer is all said this way.
+bounds. Nodes, NodePools, instance types, offerings, pods and volumes all express in this way what they require and
+offer.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ NODE_POOL = "karpenter.sh/nodepool"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 INITIALIZED = "karpenter.sh/initialized"
 REGISTERED = "karpenter.sh/registered"
-#: Which reservation a reserved offering is of; each cloud has a label of its own for that.
+#: The reservation of a reserved offering; each cloud has its own label for this.
 RESERVATION = "karpenter.sh/capacity-reservation-id"
 SPOT, ON_DEMAND, RESERVED = "spot", "on-demand", "reserved"
 
 IN, NOT_IN, EXISTS, DOES_NOT_EXIST = "In", "NotIn", "Exists", "DoesNotExist"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", "Gte", "Lte")
 
-#: Labels that a pod may ask for though the NodePool does not define them; those of instance types come to these.
+#: Labels that a pod may require although the NodePool does not define them; the labels of instance types are added.
 WELL_KNOWN = frozenset(
     {NODE_POOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, "node.kubernetes.io/windows-build"}
 )
-#: Old names of labels -> those that count. The providers of clouds add what their storage drivers call zones.
+#: Old label -> current label. Cloud providers add the zone labels of their storage drivers.
 NORMALIZED = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,
@@ -61,7 +62,7 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        """The words, Karpenter's own."""
+        """Karpenter's message."""
         return self._say()
 
 
@@ -70,16 +71,16 @@ class Requirement(NamedTuple):
 
     key: str
     values: frozenset[str] = _NOTHING
-    #: All values but those named, within the bounds; not the absence of the label.
+    #: Whether all values except `values` are allowed, within the bounds; the label must exist.
     complement: bool = False
     gte: int | None = None
     lte: int | None = None
-    #: How many values instance types that are left must have, at least.
+    #: The minimum number of values that the remaining instance types must have.
     min_values: int | None = None
 
     @property
     def operator(self) -> str:
-        """The operator that says the same, bounds aside."""
+        """The equivalent operator, without the bounds."""
         if self.complement:
             return NOT_IN if self.values else EXISTS
         return IN if self.values else DOES_NOT_EXIST
@@ -110,7 +111,7 @@ class Requirement(NamedTuple):
         return any(_within(value, gte, lte) for value in _common(self, other))
 
     def intersection(self, other: Requirement) -> Requirement:
-        """The values that both allow."""
+        """The requirement that allows the values that both allow."""
         gte, lte = _largest(self.gte, other.gte), _smallest(self.lte, other.lte)
         min_values = _largest(self.min_values, other.min_values)
         if gte is not None and lte is not None and gte > lte:
@@ -125,7 +126,7 @@ class Requirement(NamedTuple):
         return Requirement(self.key, values, min_values=min_values)
 
     def __str__(self) -> str:
-        """As Karpenter's messages show it: `zone In [a b]`, of more than five values the first five."""
+        """The text in Karpenter's messages: `zone In [a b]`; of more than five values only the first five."""
         shown = f"{self.key} {self.operator}"
         if self.values:
             values = sorted(self.values)
@@ -138,7 +139,7 @@ class Requirement(NamedTuple):
 
     @property
     def selector(self) -> str:
-        """As the requirement of a NodeClaim: `key operator [values]` (`NodeSelectorRequirement`).
+        """The text of a NodeClaim's requirement: `key operator [values]` (`NodeSelectorRequirement`).
 
         QUIRK: of two bounds only the lower one is shown.
         """
@@ -152,7 +153,7 @@ class Requirement(NamedTuple):
 
 
 def _common(one: Requirement, other: Requirement) -> frozenset[str]:
-    """The values that both allow, bounds aside; at least one of the two is not a complement."""
+    """The values that both allow, without bounds; at least one of the two must not be a complement."""
     if one.complement:
         return other.values - one.values
     return one.values - other.values if other.complement else one.values & other.values
@@ -203,23 +204,23 @@ def one_of(key: str, *values: str) -> Requirement:
 
 
 class Requirements(dict[str, Requirement]):
-    """Requirements by key; those of one key are intersected. Not to be changed once they are shared."""
+    """Requirements by key; requirements of one key are intersected. Must not be changed once they are shared."""
 
     @classmethod
     def of(cls, requirements: Iterable[Requirement]) -> Requirements:
-        """All of them together."""
+        """The intersection of all these requirements."""
         self = cls()
         self.add(requirements)
         return self
 
     def add(self, requirements: Iterable[Requirement]) -> None:
-        """Require these, too."""
+        """Add these requirements."""
         for each in requirements:
             existing = self.get(each.key)
             self[each.key] = each if existing is None or existing == each else each.intersection(existing)
 
     def plus(self, others: Mapping[str, Requirement]) -> Requirements:
-        """These and the others."""
+        """A copy with the other requirements added."""
         both = Requirements(self)
         for key, each in others.items():
             existing = both.get(key)
@@ -227,14 +228,14 @@ class Requirements(dict[str, Requirement]):
         return both
 
     def want(self, key: str) -> Requirement:
-        """What is required of the label; of one that nothing is said of, any value (`Get`)."""
+        """The requirement for the label; without one, any value is allowed (`Get`)."""
         found = self.get(key)
         return Requirement(key, complement=True) if found is None else found
 
     def objection(self, incoming: Mapping[str, Requirement], undefined: frozenset[str] = _NOTHING) -> Refusal | None:
-        """Why these cannot be met together with what is asked (`Compatible`); None: they can.
+        """Why these cannot be met together with the asked requirements (`Compatible`); None if they can.
 
-        A label that is asked for and not defined here is refused, unless it may be undefined.
+        A label that is required there and not defined here is refused, unless it may be undefined.
         """
         for key, each in incoming.items():
             if key not in self and key not in undefined and not each.is_lenient:
@@ -242,7 +243,7 @@ class Requirements(dict[str, Requirement]):
         return self.conflict(incoming)
 
     def conflict(self, incoming: Mapping[str, Requirement]) -> Refusal | None:
-        """The labels of both that have no value in common (`Intersects`); None: there is none."""
+        """The labels for which the two have no value in common (`Intersects`); None if there are none."""
         smaller, larger = (self, incoming) if len(self) <= len(incoming) else (incoming, self)
         for key in smaller:
             if key in larger and _conflict(self[key], incoming[key]):
@@ -250,7 +251,7 @@ class Requirements(dict[str, Requirement]):
         return None
 
     def _undefined(self, incoming: Mapping[str, Requirement], undefined: frozenset[str]) -> str:
-        # Upstream names the first by chance, of several.
+        # If there are several, upstream names a random one.
         key = min(k for k, each in incoming.items() if k not in self and k not in undefined and not each.is_lenient)
         return f'label "{key}" does not have known values{_hint(key, undefined, self)}'
 
@@ -260,11 +261,11 @@ class Requirements(dict[str, Requirement]):
 
     @property
     def has_min_values(self) -> bool:
-        """Whether any asks for a choice of values."""
+        """Whether any requirement has `minValues`."""
         return any(each.min_values is not None for each in self.values())
 
     def __str__(self) -> str:
-        """As Karpenter's messages show them, without the host name."""
+        """The text in Karpenter's messages, without the host name."""
         return ", ".join(sorted(str(each) for key, each in self.items() if key != HOSTNAME))
 
 
@@ -275,7 +276,7 @@ def _conflict(existing: Requirement, incoming: Requirement) -> bool:
 
 
 def _hint(key: str, undefined: frozenset[str], known: Mapping[str, Requirement]) -> str:
-    """A label that may be meant; upstream takes any, here it is the first by name."""
+    """A similar label as a hint; upstream takes any, here it is the first by name."""
     suffix = key.partition("/")[2] if "/" in key else key
     for names in (undefined, known):
         for name in sorted(names):
@@ -284,11 +285,11 @@ def _hint(key: str, undefined: frozenset[str], known: Mapping[str, Requirement])
     return ""
 
 
-# --- what objects ask for ------------------------------------------------------------------------------------------
+# --- requirements of objects ---------------------------------------------------------------------------------------
 
 
 def label_requirements(labels: Mapping[str, str]) -> Requirements:
-    """What labels say, each of one value (`NewLabelRequirements`)."""
+    """The labels as requirements, each with one value (`NewLabelRequirements`)."""
     return Requirements.of(one_of(NORMALIZED.get(key, key), value) for key, value in labels.items())
 
 
@@ -298,9 +299,10 @@ def selector_requirements(expressions: Iterable[SelectorRequirement]) -> Require
 
 
 def pod_requirements(pod: Pod, *, strict: bool = False) -> Requirements:
-    """What a pod asks of its node (`NewPodRequirements`): of several required terms the first.
+    """The requirements of a pod (`NewPodRequirements`); of several required terms, the first one.
 
-    Unless `strict`, the heaviest preference counts as required: the preferences stand in order (`sorted_preferences`).
+    Unless `strict`, the preference with the largest weight counts as required: preferences are sorted
+    (`sorted_preferences`).
     """
     found = label_requirements(pod.spec.node_selector or {})
     affinity = node_affinity_of(pod.spec)

@@ -1,6 +1,6 @@
 """Karpenter's own scheduler (`scheduling/scheduler.go`, `existingnode.go`, `queue.go`): pods onto nodes and NodeClaims.
 
-It tries the largest pods first, takes the first node that fits, and makes a NodeClaim where none does. There are no
+It tries the largest pods first, takes the first node that fits, and creates a NodeClaim if none fits. There are no
 scores and no priorities.
 """
 
@@ -35,20 +35,20 @@ _DEVICES = "pod has Dynamic Resource Allocation requirements that are not yet su
 
 
 class Queue:
-    """Pods to try, until a whole turn has placed none (`scheduling.Queue`)."""
+    """Pods to try, until a whole pass over the queue places none (`scheduling.Queue`)."""
 
     def __init__(self, pods: Iterable[PodData]) -> None:
         self._pods = deque(sorted(pods, key=_order))
         self._length_then: dict[str, int] = {}
 
     def pop(self) -> PodData | None:
-        """The next pod; None when there is none, or all have been tried without success."""
+        """The next pod; None if the queue is empty, or all its pods have been tried without success."""
         if not self._pods or self._length_then.get(self._pods[0].uid) == len(self._pods):
             return None
         return self._pods.popleft()
 
     def push(self, pod: PodData) -> None:
-        """The pod has found no place yet."""
+        """Add a pod that could not be placed."""
         self._pods.append(pod)
         self._length_then[pod.uid] = len(self._pods)
 
@@ -62,16 +62,16 @@ def _order(pod: PodData) -> tuple[int, int, int, str]:
 
 
 class Results(NamedTuple):
-    """Where the pods go (`scheduling.Results`)."""
+    """The placements of the pods (`scheduling.Results`)."""
 
     claims: list[NewClaim]
-    #: Nodes that get pods.
+    #: Existing nodes that get pods.
     existing: list[ExistingNode]
     refused: dict[str, tuple[PodData, Refusal]]
 
 
 class Scheduler:
-    """One run: pods are placed until nothing moves any more (`Solve`)."""
+    """One run: pods are placed until no more pods can be placed (`Solve`)."""
 
     def __init__(
         self,
@@ -85,11 +85,11 @@ class Scheduler:
         """Prepare.
 
         Args:
-            inputs: the nodes that stand, and what can be made.
-            pods: those to place; where they are now does not count.
+            inputs: the existing nodes, and the templates of new ones.
+            pods: the pods to place; their present nodes are ignored.
             without: names of nodes that are left out.
-            strictly_reserved: no fallback where reserved capacity would do, but is taken.
-            consolidates: nodes that pods have come to lately take no candidates' pods.
+            strictly_reserved: do not fall back to other capacity if a pod fits on reserved capacity that is in use.
+            consolidates: nodes with recent pod events (`consolidateAfter`) must not get pods of candidates.
         """
         self._inputs, self._without = inputs, without
         self._pods = pods
@@ -113,7 +113,7 @@ class Scheduler:
         self._hosts = 0
 
     def solve(self) -> Results:
-        """ExistingNode the pods."""
+        """Place the pods."""
         refused: dict[str, tuple[PodData, Refusal]] = {}
         queue = Queue(self._pods)
         while (pod := queue.pop()) is not None:
@@ -141,7 +141,7 @@ class Scheduler:
         return results._replace(claims=claims)
 
     def _try(self, pod: PodData) -> Refusal | None:
-        """ExistingNode the pod; if that fails, with one preference less each time (`trySchedule`)."""
+        """Place the pod; if that fails, drop its preferences one by one (`trySchedule`)."""
         while True:
             refusal = self._add(pod)
             if refusal is None or refusal.reserved or pod.devices:
@@ -235,7 +235,7 @@ class Scheduler:
 
 
 def _sort_by_pods(claims: list[NewClaim]) -> None:
-    """Those with the fewest pods first; the rest as Go's sorting leaves it, which lets ordered lists be."""
+    """Sort by number of pods, fewest first. Equals end up in the order of Go's sort; a sorted list does not change."""
     counts = [len(claim.pods) for claim in claims]
     if any(one > other for one, other in pairwise(counts)):
         go_sort(claims, lambda one, other: len(one.pods) < len(other.pods))

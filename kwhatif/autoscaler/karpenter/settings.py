@@ -1,4 +1,4 @@
-"""Karpenter's own settings, as its Deployment gives them (`pkg/operator/options/options.go`)."""
+"""Karpenter's own settings, as its Deployment sets them (`pkg/operator/options/options.go`)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from kwhatif.kube.model.workload import Deployment
 #: Gates of features that are not modelled.
 _NOT_MODELLED = ("NodeOverlay", "StaticCapacity", "CapacityBuffer")
 _RESERVED, _SPOT_TO_SPOT = "ReservedCapacity", "SpotToSpotConsolidation"
-#: As Go's `strconv.ParseBool` reads them.
+#: The values that Go's `strconv.ParseBool` accepts.
 _TRUE, _FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What changes Karpenter's decisions; the defaults are its own."""
+    """The settings that affect Karpenter's decisions, with Karpenter's defaults."""
 
-    #: Such as `Deployment kube-system/karpenter`; "": not known.
+    #: The object with the settings, such as `Deployment kube-system/karpenter`; "": not known.
     source: str = ""
-    #: `PREFERENCE_POLICY=Ignore`: preferences of pods count for nothing.
+    #: `PREFERENCE_POLICY=Ignore`: preferences of pods are ignored.
     ignores_preferences: bool = False
-    #: `MIN_VALUES_POLICY=BestEffort`: where `minValues` cannot be met, fewer do.
+    #: `MIN_VALUES_POLICY=BestEffort`: if `minValues` cannot be met, fewer values are enough.
     relaxes_min_values: bool = False
     #: Feature gates.
     reserved_capacity: bool = True
     spot_to_spot: bool = False
     #: `BATCH_IDLE_DURATION`, in seconds.
     idle: float = 1.0
-    #: The names of the settings that are given and change answers.
+    #: The names of the given settings that affect decisions.
     given: tuple[str, ...] = ()
-    #: What is not modelled, or cannot be understood.
+    #: The settings that are not modelled or not valid.
     unmodelled: tuple[str, ...] = ()
 
 
@@ -41,7 +41,7 @@ DEFAULTS = Settings()
 
 
 def settings_of(cluster: Cluster) -> Settings:
-    """Those of the first Deployment that runs Karpenter; the defaults where there is none."""
+    """The settings of the first Deployment that runs Karpenter; the defaults if there is none."""
     for key, deployment in sorted(cluster.all(Deployment).items()):
         template = deployment.spec.template
         texts = None if template is None else template.metadata.annotations.karpenter_settings
@@ -51,13 +51,13 @@ def settings_of(cluster: Cluster) -> Settings:
 
 
 def without_unknown(texts: Iterable[str]) -> tuple[str, ...]:
-    """The settings without values that Karpenter would not understand: they may hold anything."""
+    """The settings without invalid values, which may contain anything."""
     pairs = (text.partition("=") for text in texts)
     return tuple(f"{name}={'' if _read(name, value) is None else value}" for name, _, value in pairs)
 
 
 def read_settings(source: str, texts: Iterable[str]) -> Settings:
-    """The settings that these say, each `name=value`. One that Karpenter would refuse is named, and does not count."""
+    """The settings in these `name=value` texts. A setting that Karpenter would refuse is listed, and has no effect."""
     found: dict[str, object] = {}
     given: set[str] = set()
     unmodelled: list[str] = []
@@ -76,7 +76,7 @@ def read_settings(source: str, texts: Iterable[str]) -> Settings:
 
 
 def _read(name: str, value: str) -> dict[str, object] | None:
-    """Fields of `Settings`, and gates that are not modelled; None: it cannot be understood, or is not modelled."""
+    """Fields of `Settings`, and gates that are not modelled; None: the setting is not valid, or not modelled."""
     match name, value:
         case "preference-policy", "Respect" | "Ignore":
             return {"ignores_preferences": value == "Ignore"}
@@ -95,7 +95,7 @@ def _read(name: str, value: str) -> dict[str, object] | None:
 
 
 def _gates(text: str) -> dict[str, object] | None:
-    """Gates, `Name=true` with commas between; those that Karpenter does not know count for nothing."""
+    """Feature gates, `Name=true` separated by commas; gates that Karpenter does not know are ignored."""
     gates: dict[str, bool] = {}
     for pair in filter(None, text.split(",")):
         name, equals, value = pair.partition("=")

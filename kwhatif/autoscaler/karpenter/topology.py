@@ -1,4 +1,4 @@
-"""Spread and affinity in one round (`scheduling/topology.go`): which groups a pod belongs to, and where it counts."""
+"""Topology spread and pod affinity in one round (`scheduling/topology.go`): a pod's groups, and where it counts."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from kwhatif.kube.model.workload import Namespace
 
 
 class _Counted(NamedTuple):
-    """The pods of a constraint that stand on nodes: how many in each domain, and where each of them is."""
+    """The pods on nodes that a constraint counts: their number by domain, and the domain of each."""
 
     totals: Mapping[str, int]
     domain_of: Mapping[str, str]
 
 
 class Standing:
-    """Existing nodes and pods, and how groups count them: shared by all simulations of one cluster."""
+    """Existing nodes and pods, and their counts by constraint: shared by all simulations of a cluster."""
 
     def __init__(self, cluster: Cluster, nodes: Mapping[str, StandingNode], pods: Mapping[str, Sequence[Pod]]) -> None:
         self.cluster = cluster
         #: All nodes of the API, by name.
         self.nodes = nodes
-        #: Namespace -> the pods there that stand on a node and count, with their uids.
+        #: Namespace -> the UIDs and pods of its pods that are on a node and count.
         self._pods: dict[str, list[tuple[str, Pod]]] = {}
-        #: With required anti-affinity: uid, pod and node.
+        #: Pods with required anti-affinity: UID, pod and node.
         self.anti: list[tuple[str, Pod, StandingNode]] = []
         for name, group in pods.items():
             if name in nodes:
@@ -99,7 +99,7 @@ class Standing:
         return _Counted(Counter(domain_of.values()), domain_of)
 
     def namespaces(self, own: str, term: PodAffinityTerm) -> frozenset[str]:
-        """The namespaces of the pods that a term is about (`buildNamespaceList`)."""
+        """The namespaces that a term selects (`buildNamespaceList`)."""
         if term.namespace_selector is None:
             return frozenset(term.namespaces or (own,))
         selector = selector_or_nothing(term.namespace_selector)
@@ -127,13 +127,13 @@ class Topology:
         pods: Sequence[PodData],
     ) -> None:
         self._standing = standing
-        #: Those that are nodes of this round, and registered.
+        #: The nodes of this round that are registered.
         self._nodes = nodes
         self._domains = domains
-        #: Pods that are to be placed do not count where they are now.
+        #: Pods that will be placed do not count on their present nodes.
         self._excluded = frozenset(pod.uid for pod in pods)
         self._groups: dict[Hashable, TopologyGroup] = {}
-        #: Anti-affinity seen from the other side: which pods those with such a term keep away.
+        #: Inverse anti-affinity: the pods that existing pods with such a term keep away.
         self._inverse: dict[Hashable, TopologyGroup] = {}
         self._of: dict[str, list[TopologyGroup]] = {}
         for uid, pod, node in standing.anti:
@@ -143,7 +143,7 @@ class Topology:
             self.update(each)
 
     def update(self, pod: PodData) -> None:
-        """Take the constraints of the pod as they are now, in the place of those that it had (`Update`)."""
+        """Replace the registered constraints of the pod with its present ones (`Update`)."""
         for group in self._of.pop(pod.uid, ()):
             group.owners.discard(pod.uid)
         spec = pod.pod.spec
@@ -173,14 +173,14 @@ class Topology:
                 group.record(requirements.want(group.spec.key).values)
 
     def register(self, key: str, domain: str) -> None:
-        """Add a domain of that label."""
+        """Add a domain of this label."""
         for groups in (self._groups, self._inverse):
             for group in groups.values():
                 if group.spec.key == key:
                     group.register(domain)
 
     def register_all(self, key: str, domains: Iterable[str]) -> None:
-        """Add these domains of that label."""
+        """Add these domains of this label."""
         groups = [g for g in (*self._groups.values(), *self._inverse.values()) if g.spec.key == key]
         for domain in domains if groups else ():
             for group in groups:
@@ -195,7 +195,7 @@ class Topology:
         if len(groups) > 1 and isinstance(found, Requirements):
             keys = {group.spec.key for group in groups}
             if not all(found[key].values for key in keys):
-                # Each group may have had a choice that leaves none to those before it.
+                # A choice for a later group may leave no domain for an earlier one.
                 return self._narrowed_by(groups[::-1], pod, requirements, choice)
         return found
 
@@ -221,7 +221,7 @@ class Topology:
     # --- groups ----------------------------------------------------------------------------------------------------
 
     def _keep_away(self, uid: str, pod: Pod, domains: Mapping[str, str]) -> None:
-        """Track the required anti-affinity of the pod, which stands in the domains (`updateInverseAntiAffinity`)."""
+        """Track the required anti-affinity of the pod, which is in these domains (`updateInverseAntiAffinity`)."""
         affinity = pod.spec.affinity
         terms = affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
         for term in terms:
@@ -261,7 +261,7 @@ class Topology:
         return GroupSpec(kind, term.topology_key, namespaces, term.label_selector, selector, UNBOUNDED, None, ANY_NODE)
 
     def _new_domains(self, spec: GroupSpec, tolerations: Sequence[Toleration]) -> dict[str, int]:
-        """Those that new nodes could have; where taints count, the pools' that the pod tolerates."""
+        """The domains that new nodes could have; if taints count, only those of pools that the pod tolerates."""
         known = self._domains.get(spec.key, {})
         if spec.nodes.taints == IGNORE:
             return dict.fromkeys(known, 0)
@@ -290,7 +290,7 @@ class Topology:
 
 
 def _terms(side: PodAffinity | None, *, ignores_preferences: bool) -> Sequence[PodAffinityTerm]:
-    """The required terms, and those that are preferred as if they were required, unless preferences are ignored."""
+    """The required terms, and the preferred ones as if they were required, unless preferences are ignored."""
     if side is None:
         return ()
     preferred = () if ignores_preferences else side.preferred

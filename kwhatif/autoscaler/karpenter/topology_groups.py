@@ -58,7 +58,7 @@ def pool_domains(pools: Iterable[tuple[Requirements, tuple[Taint, ...], Sequence
                 if requirements is own and each.operator != IN:
                     continue
                 domains = found.setdefault(key, {})
-                # QUIRK: of a requirement NotIn, the values that it excludes count as domains.
+                # QUIRK: the values that a NotIn requirement excludes count as domains.
                 for value in each.values:
                     _insert(domains, value, taints)
     return dict(found)
@@ -125,7 +125,7 @@ class GroupSpec(NamedTuple):
 
     @property
     def identity(self) -> Hashable:
-        """What makes two groups the same (`TopologyGroup.Hash`).
+        """Equal for equal groups (`TopologyGroup.Hash`).
 
         QUIRK: the values of node selectors and affinities do not count, only their keys, nor does minDomains; of equal
         entries in a list, two cancel each other out.
@@ -154,20 +154,20 @@ def _selector_identity(selector: LabelSelector | None) -> Hashable:
 
 
 class Choice:
-    """Which of equally good domains is taken, where upstream takes any: at each decision, the index of the domain."""
+    """The choices among equally good domains, where upstream takes any: for each decision, the index of the domain."""
 
     def __init__(self, picks: Sequence[int] = ()) -> None:
         self._picks = picks
         self._sizes: list[int] = []
 
     def of(self, equal: Sequence[str]) -> str:
-        """The one that is taken."""
+        """The domain that is chosen."""
         place = len(self._sizes)
         self._sizes.append(len(equal))
         return equal[self._picks[place] if place < len(self._picks) else 0]
 
     def another(self) -> Choice | None:
-        """The next way to choose; None: there is no other."""
+        """The next combination of choices; None if there are no more."""
         picks = [*self._picks, *(0 for _ in self._sizes)][: len(self._sizes)]
         for place in reversed(range(len(picks))):
             if picks[place] + 1 < self._sizes[place]:
@@ -183,7 +183,7 @@ class TopologyGroup:
     def __init__(self, spec: GroupSpec, domains: dict[str, int]) -> None:
         self.spec = spec
         self.domains = domains
-        #: Those without pods.
+        #: The domains without pods.
         self.empty = {domain for domain, count in domains.items() if not count}
         #: The pods that have this constraint.
         self.owners: set[str] = set()
@@ -201,19 +201,20 @@ class TopologyGroup:
             self.empty.discard(domain)
 
     def selects(self, pod: PodData) -> bool:
-        """Whether the pod is one of those that are counted."""
+        """Whether the group counts the pod."""
         return pod.namespace in self.spec.namespaces and self.spec.selector.matches(pod.labels)
 
     def counts(self, pod: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
-        """Whether it would be counted on a node with these taints and requirements."""
+        """Whether the group would count the pod on a node with these taints and requirements."""
         return self.selects(pod) and self.spec.nodes.matches(taints, requirements)
 
     def next(
         self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
-        """The domains for the pod: among those that the node may have and the pod allows; none where it has none.
+        """The domains for the pod, of those that the node may have and the pod allows; possibly none.
 
-        Of equally good domains, first one that the pod's other groups leave (`best`), as a random choice would find.
+        Of equally good domains, those that the pod's other groups allow (`best`) come first: a random choice would find
+        them.
         """
         match self.spec.kind:
             case "topology spread":
@@ -232,10 +233,10 @@ class TopologyGroup:
     def _spread(
         self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
-        """The domain with the fewest pods, if that does not skew them (`nextDomainTopologySpread`)."""
+        """The domain with the fewest pods, if `maxSkew` allows it (`nextDomainTopologySpread`)."""
         key, skew, more = self.spec.key, self.spec.max_skew, int(self.selects(pod))
         if key == HOSTNAME and len(of_node.values) == 1:
-            # A new node can always be made: the least number of pods on a node is 0.
+            # A new node can always be created: the minimum number of pods on a node is 0.
             fits = self._on_host(of_node) + more <= skew
             return Requirement(key, of_node.values) if fits else Requirement(key)
         least = self._least(allowed)
@@ -262,7 +263,7 @@ class TopologyGroup:
     def _together(
         self, pod: PodData, allowed: Requirement, of_node: Requirement, best: Requirement, choice: Choice
     ) -> Requirement:
-        """Domains that have such pods; for the first of all, any (`nextDomainAffinity`)."""
+        """Domains that have matching pods; for the first pod, any domain (`nextDomainAffinity`)."""
         key, known = self.spec.key, self.domains
         if key == HOSTNAME and len(of_node.values) == 1:
             host = next(iter(of_node.values))
@@ -284,7 +285,7 @@ class TopologyGroup:
         )
 
     def _apart(self, allowed: Requirement, of_node: Requirement) -> Requirement:
-        """All domains without such pods (`nextDomainAntiAffinity`)."""
+        """All domains without matching pods (`nextDomainAntiAffinity`)."""
         key = self.spec.key
         if key == HOSTNAME and len(of_node.values) == 1:
             fits = not self._on_host(of_node)
@@ -310,5 +311,5 @@ class TopologyGroup:
 
 
 def _first(domains: Iterable[str], best: Requirement) -> list[str]:
-    """By name, but first those that other groups leave."""
+    """The domains by name; those that other groups allow come first."""
     return sorted(domains, key=lambda domain: (not best.has(domain), domain))

@@ -1,4 +1,4 @@
-"""Which instance types remain for pods, and Karpenter's words where none does (`filterInstanceTypesByRequirements`)."""
+"""Which instance types remain for pods, and Karpenter's message if none does (`filterInstanceTypesByRequirements`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MILLION = 1_000_000 * NANO
 
 
 class DaemonGroup(NamedTuple):
-    """Instance types on which the same DaemonSets run, and what these take of each node."""
+    """Instance types on which the same DaemonSets run, and the requests of these on each node."""
 
     types: tuple[InstanceType, ...]
     daemons: tuple[Pod, ...]
@@ -39,7 +39,7 @@ class DaemonGroup(NamedTuple):
     ports: tuple[HostPort, ...]
 
 
-# --- which types remain ----------------------------------------------------------------------------------------------
+# --- remaining types -------------------------------------------------------------------------------------------------
 
 
 def remaining_types(
@@ -51,7 +51,7 @@ def remaining_types(
     ports: Sequence[HostPort] = (),
     taken: Sequence[HostPort] = (),
 ) -> tuple[InstanceType, ...]:
-    """The types that meet all, by group of daemons; `minValues` do not count here."""
+    """The types that meet all conditions, in the order of the daemon groups; `minValues` are not checked here."""
     possible = set(types)
     found: list[InstanceType] = []
     for group in groups:
@@ -74,12 +74,12 @@ def _port_conflict(ports: Sequence[HostPort], group: DaemonGroup, taken: Sequenc
 
 
 def is_offered(type_: InstanceType, requirements: Requirements, well_known: frozenset[str]) -> bool:
-    """Whether the type can be had somewhere that meets the requirements."""
+    """Whether the type has an available offering that meets the requirements."""
     return any(requirements.objection(each.requirements, well_known) is None for each in type_.available)
 
 
 class Filtering(NamedTuple):
-    """What was asked of instance types when none remained: enough to say why (`InstanceTypeFilterError`)."""
+    """The conditions under which no instance type remained, for the message (`InstanceTypeFilterError`)."""
 
     types: Sequence[InstanceType]
     requirements: Requirements
@@ -91,7 +91,7 @@ class Filtering(NamedTuple):
     variety: Variety
 
     def text(self) -> str:
-        """Karpenter's words."""
+        """Karpenter's message."""
         asked = f"requirements={self.requirements}, resources={self._resources()}"
         few = self.variety.objection
         if few is not None:
@@ -102,7 +102,7 @@ class Filtering(NamedTuple):
 
     def _said(self) -> str:
         possible = set(self.types)
-        # Of each type: whether it meets the requirements, fits, is offered.
+        # For each type: whether it meets the requirements, fits, is offered.
         # QUIRK: (fits) a type that is not offered does not count as one with enough resources.
         seen = {
             (
@@ -146,7 +146,7 @@ def _larger(one: dict[str, Quantity], other: dict[str, Quantity]) -> dict[str, Q
 
 
 _TOO_LARGE = "no instance type has enough resources"
-#: By whether any type meets the requirements, any fits, any is offered.
+#: Keys: whether any type meets the requirements, any fits, any is offered.
 _ALONE = {
     (False, False, False): (
         "no instance type met the scheduling requirements or had enough resources or had a required offering"
@@ -158,7 +158,7 @@ _ALONE = {
     (True, False, True): _TOO_LARGE,
     (True, True, False): "no instance type has the required offering",
 }
-#: What a type had, and what it lacked alone.
+#: What a type had, and the only thing that it lacked.
 _PAIRS = (
     (
         (True, True, False),

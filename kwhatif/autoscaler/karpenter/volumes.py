@@ -1,4 +1,4 @@
-"""Volumes of pods: where they can be reached, and how many a node takes (`volumetopology.go`, `volumeusage.go`)."""
+"""Volumes of pods: the nodes that can use them, and limits per node (`volumetopology.go`, `volumeusage.go`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _not_found(plural: str, name: str) -> str:
 
 
 def claims_objection(cluster: Cluster, pod: Pod) -> str:
-    """Why the pod is not looked at because of its claims; "" where it is (`ValidatePersistentVolumeClaims`)."""
+    """Why the pod is ignored because of its claims; "" if it is not (`ValidatePersistentVolumeClaims`)."""
     return next((wrong for name in claim_names(pod) if (wrong := _claim_objection(cluster, pod, name))), "")
 
 
@@ -71,11 +71,11 @@ def _bound_objection(cluster: Cluster, claim: PersistentVolumeClaim, key: str) -
 
 
 def _class(claim: PersistentVolumeClaim) -> str:
-    """Its storage class: only the field counts, not the old annotation."""
+    """The claim's storage class: only the field counts, not the old annotation."""
     return claim.spec.storage_class_name or ""
 
 
-# --- where they can be reached ---------------------------------------------------------------------------------------
+# --- the nodes that can use them -------------------------------------------------------------------------------------
 
 
 class VolumeLostError(LookupError):
@@ -83,10 +83,10 @@ class VolumeLostError(LookupError):
 
 
 def volume_alternatives(cluster: Cluster, pod: Pod) -> list[Requirements]:
-    """What a node must be for the pod's volumes: one of these; none, if it can be any (`GetRequirements`).
+    """Requirements of the pod's volumes: a node must meet one of these; none: any node (`GetRequirements`).
 
     Raises:
-        VolumeLostError: something of them does not exist.
+        VolumeLostError: a claim, a volume or a class does not exist.
     """
     found: list[Requirements] = []
     for name in claim_names(pod):
@@ -96,7 +96,7 @@ def volume_alternatives(cluster: Cluster, pod: Pod) -> list[Requirements]:
         ways = list(_of_claim(cluster, claim))
         if ways and found:
             both = [(one, other) for one in found for other in ways]
-            # Only where no two go together, they are all kept: nothing meets them then.
+            # If no combination is compatible, all are kept: then no node meets them.
             together = [pair for pair in both if pair[0].conflict(pair[1]) is None]
             found = [one.plus(other) for one, other in together or both]
         elif ways:
@@ -126,7 +126,7 @@ def _of_volume(volume: PersistentVolume) -> Iterator[Requirements]:
     for term in required.node_selector_terms if required is not None else ():
         expressions = term.match_expressions
         if spec.local is not None or spec.host_path is not None:
-            # The pod moves without the data of that one node.
+            # The pod may move, without the data of that node.
             kept = tuple(each for each in expressions if each.key != HOSTNAME)
             if expressions and not kept:
                 yield Requirements()
@@ -135,13 +135,13 @@ def _of_volume(volume: PersistentVolume) -> Iterator[Requirements]:
             yield selector_requirements(expressions)
 
 
-# --- how many a node takes -------------------------------------------------------------------------------------------
+# --- limits per node -------------------------------------------------------------------------------------------------
 
 
 def attached(cluster: Cluster, pod: Pod) -> Volumes | None:
     """The pod's claims by the CSI driver that attaches them; others do not count (`GetVolumes`).
 
-    None: a volume that one of them is bound to does not exist, so no node that stands is tried for the pod.
+    None: a volume to which one of them is bound does not exist; then no existing node is tried for the pod.
     """
     found: dict[str, set[str]] = {}
     for name in claim_names(pod):
@@ -155,7 +155,7 @@ def attached(cluster: Cluster, pod: Pod) -> Volumes | None:
 
 
 def _driver(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
-    """The driver, "" where it is not a CSI driver's (`ResolveDriver`)."""
+    """The CSI driver of the claim; "" if it has none (`ResolveDriver`)."""
     if claim.spec.volume_name:
         volume = cluster.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
@@ -171,7 +171,7 @@ def _driver(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
 
 
 def merged_volumes(parts: Iterable[Volumes]) -> Volumes:
-    """All together."""
+    """The union of these volumes."""
     found: dict[str, frozenset[str]] = {}
     for part in parts:
         for driver, claims in part.items():
@@ -180,6 +180,6 @@ def merged_volumes(parts: Iterable[Volumes]) -> Volumes:
 
 
 def exceeds(used: Volumes, more: Volumes, limits: Mapping[str, int]) -> bool:
-    """Whether with these the node has more of a driver's volumes than it takes (`ExceedsLimits`)."""
+    """Whether the node would exceed its maximum number of volumes of a driver with these (`ExceedsLimits`)."""
     both: Sequence[tuple[str, frozenset[str]]] = list(merged_volumes((used, more)).items())
     return any(driver in limits and len(claims) > limits[driver] for driver, claims in both)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
     from kwhatif.questions.session.session import Session
 
-#: How many seconds of news from the live cluster are applied before a question.
+#: The maximum time in seconds for applying news of the live cluster before a question.
 _NEWS = 0.01
 
 
@@ -72,7 +72,7 @@ def mcp(
 def _speaking(speak: Callable[[], None], close: Callable[[], None], failed: list[BaseException]) -> None:
     try:
         speak()
-    except BaseException as failure:  # noqa: BLE001 - the main thread says what it is
+    except BaseException as failure:  # noqa: BLE001 - the main thread reports it
         failed.append(failure)
     finally:
         close()
@@ -86,7 +86,7 @@ def _require_sdk() -> None:
 
 
 def _own() -> dict[str, dict[str, str]]:
-    """The text of the policy that the gate finds: read now, since questions read no files."""
+    """The text of the policy that the gate finds. It is read now, because questions must not read files."""
     import kwhatif
     from kwhatif.sources.text.files import read_bytes
 
@@ -133,10 +133,10 @@ class _Source:
         return self._read
 
     def take_news(self) -> None:
-        """Apply what has happened in a live cluster."""
+        """Apply the latest changes of a live cluster."""
         if self._live is not None:
             self._live.wait(_NEWS)
 
     def forget(self) -> None:
-        """A question was stopped: its caches cannot be trusted."""
+        """Drop the session after a question was stopped: its caches cannot be trusted."""
         self._is_doubted = True

@@ -1,7 +1,7 @@
-"""`Desk`: questions wait here, and are asked one at a time in the main thread.
+"""`Desk`: a queue of questions, which run one at a time in the main thread.
 
-A command runs in the main thread of a shell, too: an answer can be stopped as Ctrl-C stops it, wherever it is, and its
-processes end with it. Meanwhile, another thread speaks the protocol.
+As on a command line, a command runs in the main thread: it can be stopped at any point, as by Ctrl-C, and its processes
+end with it. Meanwhile, another thread handles the protocol.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-#: Seconds after which it looks at the cluster while no question is asked.
+#: Seconds between updates of the cluster while there is no question.
 _LOOK = 0.5
 
 
@@ -34,14 +34,14 @@ class Desk:
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
-        #: The question that is asked now, and the one to stop.
+        #: The current question, and the one to stop.
         self._running: _Job | None = None
         self._stopped: _Job | None = None
         #: Whether a signal is on its way that does not come from the user.
         self._is_sent = False
 
     async def ask(self, run: Callable[[], T]) -> T:
-        """What `run` returns in the main thread, when its turn comes; it is stopped if its caller is cancelled.
+        """Run in the main thread when its turn comes, and return the result; stopped if the caller is cancelled.
 
         Raises:
             Exception: whatever `run` raises.
@@ -56,20 +56,20 @@ class Desk:
         return answer
 
     def close(self) -> None:
-        """Ask nothing more; the current question is stopped."""
+        """Run no more questions; the current question is stopped."""
         self._waiting.put(None)
         if self._running is not None:
             self._stop(self._running)
 
     def work(self, idle: Callable[[], None], interrupted: Callable[[], None]) -> None:
-        """Ask the questions in the main thread, until it is closed.
+        """Run the questions in the main thread, until the desk is closed.
 
         Args:
             idle: is called while there is no question.
             interrupted: is called after a question was stopped.
 
         Raises:
-            KeyboardInterrupt: the user has interrupted it.
+            KeyboardInterrupt: the user has interrupted the server.
             Exception: whatever `idle` raises.
         """
         before = signal.signal(signal.SIGINT, self._on_signal)
@@ -106,7 +106,7 @@ class Desk:
             interrupted()
 
     def _stop(self, job: _Job) -> None:
-        """Interrupt the main thread, if it asks this question."""
+        """Interrupt the main thread, if it runs this question."""
         self._stopped = job
         main = threading.main_thread().ident
         if self._running is job and main is not None:

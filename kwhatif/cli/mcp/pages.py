@@ -1,4 +1,4 @@
-"""Reports by page: a report that is too large for one message is cut, and says where the rest can be read."""
+"""Reports by page: a report that is too large for one message is cut, with the address of the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 #: The approximate size of one message in bytes of JSON: some 8,000 tokens.
 PAGE = 24_000
-#: How many rows of each list are kept if not all fit: from the most to the least.
+#: The numbers of rows of each list that are tried if not all rows fit, the largest first.
 _ROWS = (100, 50, 20, 10, 5, 3, 2, 1, 0)
 #: Objects with more entries are cut like lists.
 _ENTRIES = 50
@@ -45,7 +45,7 @@ def size(value: Any) -> int:
 
 
 def cut(value: Any, uri: str, most: int = PAGE) -> Cut:
-    """The value with fewer rows of each list, so that it fits; `uri` is where all of it can be read."""
+    """The value with fewer rows of each list, so that it fits; `uri` is the address of the whole value."""
     if size(value) <= most:
         return Cut(value, [])
     for rows in _ROWS:

@@ -1,4 +1,4 @@
-"""The server: tools and resources of the Model Context Protocol by its official SDK, over standard input or HTTP."""
+"""The server: tools and resources of the Model Context Protocol, with its official SDK, over standard input or HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: The largest number of tokens of a summary.
 MOST_TOKENS = 2_000
-#: The tokens that are reserved for the text around the answer: where the report is, and that it is data.
+#: The tokens that are reserved for the text around the answer: the report's address, and a note that it is data.
 _AROUND = 120
 #: Seconds between two notes about progress.
 _NOTE_AFTER = 0.25
@@ -68,7 +68,7 @@ _OUTPUT: Mapping[str, Any] = {
 
 
 class Cluster(NamedTuple):
-    """The cluster that is asked about: its present state, and the questions about it."""
+    """The cluster of the server: its present state, and the questions about it."""
 
     session: Callable[[], Session]
     tools: Mapping[str, Tool]
@@ -256,7 +256,7 @@ class _Progress:
         asyncio.run_coroutine_threadsafe(self._report(done, total, f"{done} of {total} {what}"), self._loop)
 
 
-# --- how clients reach it: standard input and output, or HTTP on loopback with a token -------------------------------
+# --- transports: standard input and output, or HTTP on loopback with a token -------------------------------
 
 
 #: The environment variable with the token of clients.
@@ -266,7 +266,7 @@ _SHORTEST = 16
 
 
 def stdio(server: Server[Any]) -> Callable[[], None]:
-    """Speaks with the one client that has started this process, until it closes the stream."""
+    """Serve the one client that has started this process, until it closes the stream."""
 
     async def speak() -> None:
         async with stdio_server() as (received, sent):
@@ -276,7 +276,7 @@ def stdio(server: Server[Any]) -> Callable[[], None]:
 
 
 def http(server: Server[Any], address: tuple[str, int]) -> Callable[[], None]:
-    """Speaks with all clients that have the token (streamable HTTP), until the process ends.
+    """Serve all clients that have the token (streamable HTTP), until the process ends.
 
     Raises:
         BadParameter: it is not an address of this machine alone, or the token is too short.
@@ -315,7 +315,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class _WithToken:
-    """Lets requests through that have the token."""
+    """Only lets requests through that have the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

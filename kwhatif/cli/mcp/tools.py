@@ -1,7 +1,7 @@
 """The questions as tools of the Model Context Protocol; their arguments are derived from the commands' options.
 
-Nothing is declared twice. A tool does not offer options about the cluster and the scheduler (both are fixed when the
-server starts), about processes for many scenarios, and about how an answer is printed.
+So nothing is declared twice. A tool has no options about the cluster and the scheduler (both are fixed when the server
+starts), about processes for many scenarios, or about how an answer is printed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwhatif.cli.usage import CLUSTER, OTHER
 from kwhatif.sources.manifests.given import text
 from kwhatif.sources.text.files import texts_only
 
-#: Options that show that a command is a question: edits of the cluster, and an answer that is printed.
+#: Options of commands that are questions: edits of the cluster, and the format of the answer.
 _OF_QUESTIONS = frozenset({"if_", "output"})
 #: Groups of options that tools do not have.
 _SETTLED = frozenset({CLUSTER, SCHEDULER, SCENARIOS, OTHER})
@@ -29,7 +29,7 @@ _OF_PRINTING = frozenset({"output", "fail_on", "color", "quiet", "report", "for_
 #: The placeholders of options that take a file, and of those that also take an object of the cluster.
 _FILE, _MANIFEST = "FILE", "MANIFEST"
 _TEXT = "YAML or JSON text"
-#: Texts that only suit a command line, and what a tool says instead.
+#: Text that only suits a command line -> the text for a tool.
 _OTHERWISE = (
     ("Files, directories, globs, - for standard input, or objects", f"Manifests as {_TEXT}, or names of objects"),
     ("files, or workloads", f"manifests as {_TEXT}, or workloads"),
@@ -55,9 +55,9 @@ class Tool:
     schema: Mapping[str, Any]
 
     def ask(self, asking: Asking, given: Mapping[str, Any], own: Mapping[str, str] | None = None) -> None:
-        """Ask the question with these arguments about the cluster of `asking`, which then has the answer.
+        """Run the question with these arguments about the cluster of `asking`, which then has the answer.
 
-        `own`: texts for options that are not given. No file is read, whatever the arguments say.
+        `own`: texts for options that are not given. No file is ever read.
 
         Raises:
             Exception: whatever the command raises; UsageError if the arguments are wrong.
@@ -101,11 +101,11 @@ def _name(param: Any) -> str:
 
 
 def _word(param: Any) -> str:
-    """Its placeholder: `MANIFEST`, `DURATION`."""
+    """The placeholder of an option: `MANIFEST`, `DURATION`."""
     return (param.metavar or "").strip("[].")
 
 
-# --- what it takes ---------------------------------------------------------------------------------------------------
+# --- the schema of arguments -----------------------------------------------------------------------------------------
 
 
 def _schema(command: Any, tool: str) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ def _type(param: Any) -> Mapping[str, Any]:
 
 
 def _said(param: Any) -> str:
-    """The help text; instead of a file, an argument is text."""
+    """The help text of an argument; it takes a text instead of a file."""
     said = param.help or ""
     for typed, given in _OTHERWISE:
         said = said.replace(typed, given)
@@ -159,7 +159,7 @@ def _said(param: Any) -> str:
     return said if is_said else f"{said} ({word})"
 
 
-# --- what is given ---------------------------------------------------------------------------------------------------
+# --- the values of arguments -----------------------------------------------------------------------------------------
 
 
 def _words(params: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
@@ -186,7 +186,7 @@ _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 
 def _values(name: str, value: Any, schema: Mapping[str, Any]) -> Sequence[Any]:
-    """The value, or each of several; none for a switch that is off."""
+    """The value, or each of several values; none for a switch that is off."""
     is_list = schema["type"] == "array"
     entry = schema["items"] if is_list else schema
     values = list(value) if is_list and isinstance(value, (list, tuple)) else [value]

@@ -62,7 +62,7 @@ class Eviction(msgspec.Struct, frozen=True):
     #: `evictableNamespaces`: checked only when a pod would be evicted.
     namespaces: Namespaces | None
     usage: UsageClient
-    #: The most evictions per node; None: no limit.
+    #: The maximum number of evictions per node; None: no limit.
     limit: int | None = None
 
 

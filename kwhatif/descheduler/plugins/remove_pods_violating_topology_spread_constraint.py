@@ -109,7 +109,7 @@ def _compiled(constraint: TopologySpreadConstraint, pod: Pod) -> _Constraint:
 
 
 def _identity(constraint: TopologySpreadConstraint, pod: Pod) -> object:
-    """A key that is equal for equal constraints; processing one twice would change nothing, only take longer."""
+    """Equal for equal constraints: a constraint that is processed twice changes nothing more, and only takes longer."""
     values = [pod.metadata.labels.get(key) for key in constraint.match_label_keys]
     return msgspec.json.encode((constraint, values, *said_of_nodes(pod)))
 

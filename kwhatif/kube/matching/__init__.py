@@ -1,1 +1,1 @@
-"""Rules compiled once and evaluated often: selectors, tolerations, host ports, resource requests."""
+"""Rules that are compiled once and evaluated often: selectors, tolerations, host ports, resource requests."""

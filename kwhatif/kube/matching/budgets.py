@@ -6,7 +6,7 @@ from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compil
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.policy import PodDisruptionBudget
 
-#: The most cached results: more than the combinations of label values in a namespace, but forks add others.
+#: The maximum number of cached results: more than the combinations of label values in a namespace; forks add more.
 _MANY = 65_536
 
 #: Budgets by `namespace/name`.

@@ -1,4 +1,4 @@
-"""What an object says, however it is written: equal where the API server takes two for equal (`equality.Semantic`)."""
+"""The meaning of an object, independent of its notation: equal if `equality.Semantic` of the API server says so."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kwhatif.kube.matching.requests import resource_nanos
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.pod_spec import HostAction, PodSecurityContext, Probe, SecurityContext
 
-#: Fields that hold quantities: `500m` and `0.5` are the same there.
+#: Fields with quantities: `500m` and `0.5` are equal in these fields.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
-#: Left out where they are the default: the hash of a template that does not give them is what it was without them.
+#: Fields that are left out if they have the default value, so that hashes of older templates do not change.
 _LATER = {
     "readiness_probe": None,
     "scheduling_group": None,
@@ -18,7 +18,7 @@ _LATER = {
     "termination_grace_period_seconds": 30,
     "workload_ref": None,
 }
-#: Left out where they say nothing: absent, or an object without a single field.
+#: Fields that are left out if they are absent or an object without any field.
 _SECURITY = frozenset(
     {
         *("host_pid", "host_ipc", "os", "security_context", "lifecycle", "liveness_probe", "http_get", "tcp_socket"),
@@ -29,13 +29,13 @@ _SECURITY = frozenset(
 
 
 def plain(value: Any) -> object:
-    """What an object says: quantities are numbers, and what is empty is absent."""
+    """The meaning of an object: quantities become numbers, and empty values become absent."""
     if isinstance(value, Model):
         fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return tuple(
             (name, _quantities(field) if name in _QUANTITIES else plain(field))
             for name, field in fields
-            if (name not in _LATER or field != _LATER[name]) and not (name in _SECURITY and _says_nothing(name, field))
+            if (name not in _LATER or field != _LATER[name]) and not (name in _SECURITY and _is_empty(name, field))
         )
     if isinstance(value, tuple):
         return tuple(map(plain, value)) or None
@@ -44,7 +44,7 @@ def plain(value: Any) -> object:
     return value
 
 
-def _says_nothing(name: str, value: Any) -> bool:
+def _is_empty(name: str, value: Any) -> bool:
     if isinstance(value, PodSecurityContext | SecurityContext | HostAction):
         return value == type(value)()
     return not value or (name == "liveness_probe" and value == Probe())

@@ -1,4 +1,4 @@
-"""Schedules of CronJobs (`robfig/cron`, as the API server checks them and `pkg/controller/cronjob` uses them)."""
+"""Schedules of CronJobs (`robfig/cron`, which the API server and `pkg/controller/cronjob` use)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SHORT = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-#: Minimum, maximum and names of minutes, hours, days of the month, months, and days of the week.
+#: (minimum, maximum, names) of minutes, hours, days of the month, months, and days of the week.
 _FIELDS = ((0, 59, ()), (0, 23, ()), (1, 31, ()), (1, 12, _MONTHS), (0, 6, _DAYS))
 _EVERY = "@every "
-#: Only this much of a longer span is checked: it contains a time of nearly any schedule.
+#: At most this many minutes of a time span are checked: they contain a time of nearly every schedule.
 _MOST_MINUTES = 60 * 24 * 400
-#: A part of a time zone's name.
+#: A part of the name of a time zone.
 _ZONE_PART = re.compile(r"[A-Za-z._0-9+-]{1,14}")
 
 
@@ -35,15 +35,15 @@ class Field(NamedTuple):
     """One of the five fields of a schedule."""
 
     values: frozenset[int]
-    #: Whether one of its parts is a star without a step.
+    #: Whether a part of the field is a star without a step.
     is_any: bool
 
 
 def parse_schedule(schedule: str) -> Sequence[Field] | None:
-    """The five fields; None for one that counts from when its controller started (`@every 5m`).
+    """The five fields; None for an interval, which begins when the controller starts (`@every 5m`).
 
     Raises:
-        ValueError: it is not a schedule, in the words of the API server (`cron.ParseStandard`).
+        ValueError: the text is not a schedule; with the API server's message (`cron.ParseStandard`).
     """
     if not schedule:
         raise ValueError("empty spec string")
@@ -63,7 +63,7 @@ def parse_schedule(schedule: str) -> Sequence[Field] | None:
 
 
 def is_zone(zone: str) -> bool:
-    """Whether there is such a time zone; where this machine has no database of them, whether it could be one."""
+    """Whether the time zone exists; without a time zone database on this machine, whether the syntax is valid."""
     parts = zone.split("/")
     if any(part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part) for part in parts):
         return False
@@ -87,7 +87,7 @@ def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
     """
     try:
         fields = parse_schedule(schedule.strip())
-        place = ZoneInfo(zone) if zone else UTC
+        time_zone = ZoneInfo(zone) if zone else UTC
     except (ValueError, KeyError, OSError):
         return True
     if fields is None:
@@ -97,8 +97,8 @@ def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
         if first + minute * 60 > until:
             return False
         try:
-            moment = datetime.fromtimestamp(first + minute * 60, UTC).astimezone(place)
-        except (OverflowError, ValueError):  # at the start or the end of the calendar
+            moment = datetime.fromtimestamp(first + minute * 60, UTC).astimezone(time_zone)
+        except (OverflowError, ValueError):  # before the first or after the last year of the calendar
             continue
         if _matches(moment, fields):
             return True
@@ -108,7 +108,7 @@ def is_due(schedule: str, zone: str, since: int, until: int) -> bool:
 def _matches(at: datetime, fields: Sequence[Field]) -> bool:
     minutes, hours, days, months, weekdays = fields
     on_day, on_weekday = at.day in days.values, at.isoweekday() % 7 in weekdays.values
-    # If both are set, one of them is enough.
+    # If both the day of the month and the day of the week are set, one match is enough.
     is_day = (on_day and on_weekday) if days.is_any or weekdays.is_any else (on_day or on_weekday)
     return at.minute in minutes.values and at.hour in hours.values and at.month in months.values and is_day
 
@@ -150,7 +150,7 @@ def _check_span(part: str, span: tuple[int, int], bounds: tuple[int, int], step:
         raise ValueError(f"step of range should be a positive number: {part}")
 
 
-#: What Go reads as a number that fits into 64 bits (`strconv.Atoi`).
+#: A number that Go can parse and that fits into 64 bits (`strconv.Atoi`).
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
 

@@ -60,11 +60,11 @@ _BY_NAME = {plugin.name: plugin for plugin in _PLUGINS.values()}
 
 
 class UntranslatableError(ValueError):
-    """The volume has no CSI counterpart; the message is the translation library's."""
+    """The volume has no CSI equivalent; with the message of the translation library."""
 
 
 def in_tree_disk(source: Volume | PersistentVolumeSpec) -> Disk | None:
-    """The disk of an in-tree plugin, inline or in a volume's spec."""
+    """The disk of an in-tree plugin, in a pod's volume or in the spec of a PersistentVolume; None if there is none."""
     return (
         source.aws_elastic_block_store
         or source.gce_persistent_disk
@@ -87,10 +87,10 @@ def plugin_named(provisioner: str) -> InTreePlugin | None:
 
 
 def csi_handle(disk: Disk, zones: str = "") -> str:
-    """The CSI volume handle of a disk of a migrated plugin; `zones` is the zone label of its volume.
+    """The CSI volume handle of a disk of a migrated plugin; `zones` is the zone label of its PersistentVolume.
 
     Raises:
-        UntranslatableError: the disk has no CSI counterpart.
+        UntranslatableError: the disk has no CSI equivalent.
     """
     match disk:
         case AWSElasticBlockStore():
@@ -110,7 +110,7 @@ def volume_handle(volume: PersistentVolume, disk: Disk) -> str:
     """`csi_handle` of the disk in a PersistentVolume.
 
     Raises:
-        UntranslatableError: the disk has no CSI counterpart.
+        UntranslatableError: the disk has no CSI equivalent.
     """
     labels = volume.metadata.labels
     return csi_handle(disk, labels.get(_BETA_ZONE) or labels.get(ZONE, ""))
@@ -155,7 +155,7 @@ def translated_affinity(volume: PersistentVolume, disk: Disk) -> VolumeNodeAffin
     """The volume's node affinity in the CSI driver's topology keys (`TranslateInTreePVToCSI`).
 
     Raises:
-        UntranslatableError: the disk has no CSI counterpart.
+        UntranslatableError: the disk has no CSI equivalent.
     """
     volume_handle(volume, disk)
     key = plugin_of(disk).topology_key
@@ -179,7 +179,7 @@ Terms = tuple[NodeSelectorTerm, ...]
 
 
 def _topology_keys(volume: PersistentVolume, terms: Terms) -> tuple[str, str]:
-    """The zone and region keys that the volume uses: node affinity before labels, current keys before beta ones."""
+    """The zone and region keys that the volume uses: node affinity comes before labels, GA keys before beta keys."""
     used = {expression.key for term in terms for expression in term.match_expressions}
     for keys in (used, volume.metadata.labels.keys()):
         if ZONE in keys:
@@ -207,7 +207,7 @@ def _rename(terms: Terms, key: str, new_key: str) -> Terms:
 
 
 def _add_zones(terms: Terms, key: str, zones_label: str) -> Terms:
-    """Add the zones of the label, if it has any, as a requirement to every term."""
+    """Add the zones of the label, if any, as a requirement to every term."""
     zones = sorted({zone.strip() for zone in zones_label.split(_ZONE_DELIMITER)} - {""})
     if not zones:
         return terms

@@ -1,8 +1,8 @@
-"""What is wrong with a name or a field, in the words of the API machinery, and what may have been meant.
+"""Errors of names and fields, with the API machinery's messages, and suggestions for misspelled names.
 
 Follows `apimachinery/pkg/api/validate/content` (`kube.go`, `dns.go`) and `apimachinery/pkg/util/validation`. The API
-server rejects nearly all wrong labels, except in preferred node affinity: there the scheduler fails, and its events
-hold these messages.
+server rejects nearly all invalid labels, except in preferred node affinity: there the scheduler fails, and its events
+contain these messages.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _WRONG_SUBDOMAIN = (
 
 
 def _errors(text: str, limit: int, unit: str, syntax: re.Pattern[str], wrong: str) -> list[str]:
-    """The errors of a text. `limit` is in bytes, which messages may call characters; `wrong` describes the syntax."""
+    """The errors of a text. `limit` is in bytes (messages may say "characters"); `wrong` describes the syntax."""
     too_long = [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
     return too_long if syntax.fullmatch(text) else [*too_long, wrong]
 
@@ -113,27 +113,27 @@ def dns_1035_label_errors(name: str) -> tuple[str, ...]:
     return tuple(_errors(name, _MAX_NAME, "characters", _dns_1035_label_syntax, _WRONG_1035_LABEL))
 
 
-#: Path and message.
+#: (path, message).
 Issue = tuple[str, str]
 
 _NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 
 
 def quoted(values: str | Sequence[str]) -> str:
-    """A value as the API machinery's messages print it; an empty list is a nil slice there."""
+    """A value as in the API machinery's messages; an empty list is printed as Go's nil slice."""
     return json.dumps(
         values or None if isinstance(values, tuple) else values, ensure_ascii=False, separators=(",", ":")
     )
 
 
 def aggregate(messages: Iterable[str]) -> str:
-    """Errors as the API machinery prints several: in brackets, none twice; one as it is (`pkg/util/errors`)."""
+    """Several errors as one message: in brackets, without duplicates; a single one is unchanged (`pkg/util/errors`)."""
     once = tuple(dict.fromkeys(messages))
     return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
 def shown(value: str | int) -> str:
-    """A value as field errors print it: plain numbers as they are, text and quantities in quotes."""
+    """A value as in field errors: plain numbers are unchanged, texts and quantities are in quotes."""
     return str(value) if type(value) is int else quoted(str(value))
 
 
@@ -168,7 +168,7 @@ def unsupported(path: str, value: str, supported: Sequence[str]) -> Issue:
 
 
 def not_found(path: str, value: str, detail: str) -> Issue:
-    """`field.NotFound`, with a detail."""
+    """`field.NotFound`, with `detail`."""
     return path, f"Not found: {shown(value)}: {detail}"
 
 
@@ -178,7 +178,7 @@ def label_name(path: str, name: str) -> Iterator[Issue]:
 
 
 def duration(path: str, text: str) -> Iterator[Issue]:
-    """A text that is not a Go duration, which fails at decoding with the message of `time.ParseDuration`."""
+    """The issue for a text that is not a Go duration: decoding fails with the message of `time.ParseDuration`."""
     try:
         parse_duration(text)
     except ValueError:
@@ -187,17 +187,17 @@ def duration(path: str, text: str) -> Iterator[Issue]:
         yield path, f'time: {what} duration "{text}"'
 
 
-#: The most suggestions that are shown.
+#: The maximum number of suggestions.
 _MOST = 3
-#: A name that is this many times as long as another is never similar; `difflib` would take long to find out.
+#: A name that is this many times longer than another name is never similar: `difflib` would be slow.
 _TIMES_LONGER = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are spelled like this one, the most similar first.
+    """The known names with a similar spelling, the most similar first.
 
-    A name without its domain, as tables show node names, is most similar to the full name, and so is a label key
-    without its prefix. Case is ignored. The order of the names does not matter.
+    The most similar to a name without its domain (as tables show node names), or to a label key without its prefix, is
+    the full name. Case is ignored. The order of the names does not matter.
     """
     by_lower: dict[str, str] = {}
     for each in sorted(known):
@@ -210,12 +210,12 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(near: Sequence[str], otherwise: str = "") -> str:
-    """The hint for an unknown name, from the similar ones; `otherwise` if there are none."""
+    """The hint for an unknown name, with the similar names; `otherwise` if there are no similar names."""
     return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def hinted(message: str, name: str, known: Iterable[str]) -> str:
-    """The message about an unknown name, and the most similar known one, if any."""
+    """The message about an unknown name, with the most similar known name, if any."""
     hint = did_you_mean(nearest(name, known)[:1])
     return f"{message}; {hint}" if hint else message
 
@@ -225,8 +225,8 @@ def is_like(name: str, pattern: str) -> bool:
 
     Case matters; `*` also matches `/`.
 
-    A `[` without a `]` stands for itself. It is replaced by `[[]`, because fnmatch searches the rest of the pattern for
-    the end of each such `[`, which takes minutes for 100,000 of them.
+    A `[` without a `]` is a literal. It is replaced by `[[]`, because fnmatch searches the rest of the pattern for the
+    end of each such `[`: a pattern with 100,000 of them would take minutes.
     """
     head, closed, tail = pattern.rpartition("]")
     return fnmatchcase(name, head + closed + tail.replace("[", "[[]") if "[" in tail else pattern)
@@ -251,12 +251,12 @@ _JSON_NAMES: dict[type, str] = {
 
 
 def json_name(value: object) -> str:
-    """The type of a value in words."""
+    """The JSON type of a value, for messages."""
     return _JSON_NAMES.get(type(value), type(value).__name__)
 
 
 def range_of(integer: inspect.IntType) -> tuple[int, int]:
-    """The smallest and the largest number of the type; by default those of int64."""
+    """The minimum and maximum of the type; by default the range of int64."""
     low, high = integer.ge, integer.le
     return MIN_INT64 if low is None else low, MAX_INT64 if high is None else high
 
@@ -301,7 +301,7 @@ def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:  
 
 
 def _of_union(data: object, info: inspect.UnionType, path: str) -> Iterator[Issue]:
-    """Check that one of several types matches; problems are reported for the first one."""
+    """Check that one of several types matches; if none matches, report the problems of the first type."""
     found = [list(_problems(data, member, path)) for member in info.types if not isinstance(member, inspect.NoneType)]
     if all(found):
         yield from found[0]

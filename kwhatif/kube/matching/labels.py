@@ -15,16 +15,16 @@ Test = Callable[[Labels], bool]
 
 
 class SelectorError(ValueError):
-    """The selector is not valid; the message is the API machinery's."""
+    """The selector is not valid; with the API machinery's message."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        #: All problems.
+        #: All problems, without duplicates.
         self.problems = tuple(dict.fromkeys(problems))
         super().__init__(aggregate(self.problems))
 
 
 class Selector:
-    """A conjunction of requirements on labels; without requirements it is empty and matches everything."""
+    """Requirements on labels, all of which must be met; a selector without requirements matches everything."""
 
     __slots__ = ("_equals", "_tests", "empty", "keys", "nothing")
 
@@ -36,9 +36,9 @@ class Selector:
         nothing: bool = False,
     ) -> None:
         self._equals = tuple(equals)
-        #: Each with the key of the label that it reads.
+        #: (label key, test of this label).
         self._tests = tuple(tests)
-        #: Whether it matches no labels at all, because it was made from a missing selector.
+        #: Whether it matches nothing, because it was made from a missing selector.
         self.nothing = nothing
         #: Whether it has no requirements (upstream's `Selector.Empty()`; `labels.Nothing()` is not empty).
         self.empty = not (equals or tests or nothing)
@@ -57,11 +57,11 @@ class Selector:
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """A label that everything it matches must have; None if it requires no single one."""
+        """A label (key, value) that every match has; None if no such label is known."""
         return self._equals[0] if self._equals else None
 
     def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
-        """This selector with more `key = value` requirements; one that matches nothing stays so."""
+        """This selector with more `key = value` requirements; a selector that matches nothing is unchanged."""
         return self.and_selector(Selector(pairs)) if pairs else self
 
     def and_selector(self, other: Selector) -> Selector:
@@ -94,7 +94,7 @@ def _compare(key: str, bound: int, sign: int) -> Test:
 
 
 def _values_problem(requirement: Requirement) -> str | None:
-    """What is wrong with the number or form of the values, given the operator."""
+    """The problem with the number or syntax of the values for this operator; None if there is none."""
     values = requirement.values
     match requirement.operator:
         case "In" | "NotIn" if not values:
@@ -154,7 +154,7 @@ def compile_requirement(requirement: Requirement, path: str = "") -> Test:
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """Compile a `metav1.LabelSelector`: a missing one matches nothing, an empty one everything.
+    """Compile a `metav1.LabelSelector`: a missing selector matches nothing, an empty selector matches everything.
 
     Raises:
         SelectorError: unknown operator, an invalid key or value, or values that the operator does not allow.
@@ -211,7 +211,7 @@ _KEYWORDS = ("in", "notin")
 _END = "end"
 _IDENTIFIER = "identifier"
 _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn", "<": "Lt", ">": "Gt"}
-#: In the order in which the message names them.
+#: The operators with values, in the order of the error message.
 _BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")
 
 
@@ -221,7 +221,7 @@ class _Token(NamedTuple):
 
     @property
     def as_value(self) -> str:
-        """Its kind if a value is expected: there `in` is a value."""
+        """The kind of the token where a value is expected: there `in` is a value."""
         return _IDENTIFIER if self.kind in _KEYWORDS else self.kind
 
 
@@ -233,7 +233,7 @@ def parse_selector(text: str) -> Selector:
     """Parse a selector; an empty text matches everything.
 
     Raises:
-        SelectorError: in the API machinery's words.
+        SelectorError: the text is not a selector; with the API machinery's message.
     """
     requirements = _Parser(text).requirements()
     if not requirements:
@@ -338,7 +338,7 @@ class _Parser:
         return values
 
     def _identifiers(self) -> tuple[str, ...]:
-        """The values up to the closing parenthesis; an absent one beside a comma or parenthesis is the empty value."""
+        """The values up to the closing parenthesis; a missing value beside a comma or parenthesis is an empty value."""
         found: set[str] = set()
         while True:
             token = self._next()

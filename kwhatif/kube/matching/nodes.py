@@ -1,4 +1,4 @@
-"""What a pod asks of a node: node selector and node affinity, tolerations, host ports.
+"""A pod's conditions for a node: node selector and node affinity, tolerations, host ports.
 
 Follows `component-helpers/scheduling/corev1/nodeaffinity` and `staging/src/k8s.io/api/core/v1/toleration.go`.
 """
@@ -45,11 +45,11 @@ def named(node: Node) -> SelectedNode:
 
 
 class TermError(SelectorError):
-    """A term does not parse; upstream treats a required one as not matching, a preferred one as an error."""
+    """A term does not parse; upstream treats a required term as not matching, and a preferred term as an error."""
 
 
 class Mismatch(NamedTuple):
-    """Why a node is not selected: the requirements that it fails, and its values of the keys that they read."""
+    """Why a node is not selected: the requirements that the node does not meet, and its values of their keys."""
 
     terms: tuple[str, ...]
     labels: dict[str, str | None]
@@ -71,7 +71,7 @@ def _field(requirement: Requirement, path: str) -> NameTest:
     _require_operator(requirement, ("In", "NotIn"), path)
     if len(requirement.values) != 1:
         raise SelectorError([f"{path}values: Invalid value: {quoted(requirement.values)}: must have one element"])
-    # The name is the only field of nodes: any other is the empty string, as in upstream's field set.
+    # `metadata.name` is the only field of nodes; every other field is the empty string, as in upstream's field set.
     is_name = requirement.key == NAME_FIELD
     wanted = requirement.values[0]
     if requirement.operator == "In":
@@ -80,7 +80,7 @@ def _field(requirement: Requirement, path: str) -> NameTest:
 
 
 class Term:
-    """One compiled term: all expressions and fields must match; a term without any matches nothing."""
+    """One compiled term: all expressions and fields must match; an empty term matches nothing."""
 
     __slots__ = ("_expressions", "_fields", "keys", "reads_name")
 
@@ -110,7 +110,7 @@ class Term:
         return bool(self._expressions or self._fields)
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
-        """Whether the expressions match; fields count as matching, because volumes are checked without node names."""
+        """Whether the expressions match; fields are ignored, because volumes are checked without node names."""
         for _, holds in self._expressions:
             if not holds(labels):
                 return False
@@ -138,7 +138,7 @@ def _compile_all(
 
 
 def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
-    """The terms that parse; one that does not parse matches nothing and is left out (upstream ignores the error)."""
+    """The terms that parse; a term that does not parse matches nothing and is left out (upstream ignores the error)."""
     compiled = []
     for term in terms:
         try:
@@ -149,9 +149,9 @@ def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
 
 
 def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The nodes that the terms name by `metadata.name In`; None if a term names no node.
+    """The node names in `metadata.name In` of the terms; None if a term has no node name.
 
-    It also reads terms that do not parse and so select nothing.
+    Terms that do not parse also count, although they select nothing.
     """
     names: set[str] = set()
     for term in terms:
@@ -193,7 +193,7 @@ class RequiredNodeAffinity:
         #: None: no required affinity; an empty tuple matches nothing.
         self.terms = None if required is None else compile_terms(required.node_selector_terms)
         terms = self.terms or ()
-        #: Whether some term does not parse.
+        #: Whether a term does not parse.
         self.is_broken = required is not None and len(terms) < len(required.node_selector_terms)
         #: The label keys that the result can depend on.
         self.keys = frozenset(key for key, _ in self._selector).union(*(term.keys for term in terms))
@@ -260,7 +260,7 @@ UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SC
 def tolerates(toleration: Toleration, taint: Taint, *, compares: bool = False) -> bool:
     """Whether the toleration tolerates the taint.
 
-    `Lt` and `Gt` do only if it `compares`: the gate TaintTolerationComparisonOperators is off in 1.36.
+    The operators `Lt` and `Gt` work only with `compares` (gate TaintTolerationComparisonOperators, off in 1.36).
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -278,7 +278,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, compares: bool = False) -
 
 
 def _compares(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the taint's number is less, or greater, than the toleration's (`compareNumericValues`)."""
+    """Whether the taint's number is less (`Lt`) or greater (`Gt`) than the toleration's (`compareNumericValues`)."""
     bound, number = _integer(toleration.value), _integer(taint.value)
     if bound is None or number is None:
         return False
@@ -295,7 +295,7 @@ def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
 
 
 def first_untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    """The first taint that keeps pods away (NoSchedule, NoExecute) and is not tolerated."""
+    """The first NoSchedule or NoExecute taint that is not tolerated."""
     for taint in taints:
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations):
             return taint
@@ -319,9 +319,9 @@ class HostPort(NamedTuple):
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    """Host ports of containers and sidecars; plain init containers do not count.
+    """Host ports of containers and sidecars; other init containers do not count.
 
-    With `hostNetwork`, a port without host port occupies its container port, as API defaulting sets it.
+    With `hostNetwork`, the host port defaults to the container port, as in API defaulting.
     """
     containers = spec.containers
     if spec.init_containers:

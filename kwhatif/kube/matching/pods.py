@@ -1,4 +1,4 @@
-"""Which pods are meant: terms of inter-pod affinity, and the selectors of kubectl.
+"""Selection of pods: by terms of inter-pod affinity, and by the selectors of kubectl.
 
 Follows `staging/src/k8s.io/kube-scheduler/framework/types.go` (AffinityTerm), `pkg/apis/core/v1/conversion.go`
 (`AddFieldLabelConversionsForPod`) and `apimachinery/pkg/fields/selector.go`.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class AffinityTerm:
-    """Which pods a term matches, and within which topology domain."""
+    """A compiled term: the pods that it matches, and its topology key."""
 
     __slots__ = ("namespace_selector", "namespaces", "selector", "selector_text", "topology_key")
 
@@ -38,7 +38,7 @@ class AffinityTerm:
         """Compile.
 
         Raises:
-            SelectorError: one of its selectors is not valid.
+            SelectorError: a selector of the term is not valid.
         """
         self.selector = compile_selector(term.label_selector)
         self.namespace_selector = compile_selector(term.namespace_selector)
@@ -59,18 +59,18 @@ WeightedTerms = tuple[tuple[int, AffinityTerm], ...]
 
 
 class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
-    """All terms of a pod, by kind; replicas share one object, so it can be used as a cache key."""
+    """All terms of a pod, by kind of term; replicas share one object, so it can be used as a cache key."""
 
     required: tuple[AffinityTerm, ...] = ()
     required_anti: tuple[AffinityTerm, ...] = ()
     preferred: WeightedTerms = ()
     preferred_anti: WeightedTerms = ()
-    #: Which kinds do not parse, and why; a kind that does not parse has no terms here.
+    #: The kinds of terms that do not parse, and why; such a kind has no terms here.
     problem: str = ""
 
     @property
     def namespaces(self) -> frozenset[str] | None:
-        """The namespaces whose pods they may match; None if they select namespaces by labels."""
+        """The namespaces whose pods the terms may match; None if a term selects namespaces by labels."""
         terms = self._all
         if not all(term.namespace_selector.nothing for term in terms):
             return None
@@ -104,12 +104,12 @@ def affinity_terms(pod: Pod) -> AffinityTerms:
 
 @lru_cache(maxsize=16384)
 def _compile(namespace: str, parts: bytes) -> AffinityTerms:
-    """Compile once per content: replicas have equal bytes, but not the same objects."""
+    """Compile terms once: replicas have equal bytes, but not the same objects."""
     affinity, anti = _decode(parts)
     problems: list[str] = []
 
     def valid(kind: str, terms: Iterator[T]) -> tuple[T, ...]:
-        """All terms of a kind; no terms if one is not valid."""
+        """All terms of a kind; no terms if any of them is not valid."""
         try:
             return tuple(terms)
         except SelectorError as error:
@@ -132,7 +132,7 @@ def _compile(namespace: str, parts: bytes) -> AffinityTerms:
     )
 
 
-#: The fields by which the API server selects pods, as far as the model has them.
+#: The fields by which the API server can select pods, except fields that the model does not have.
 _FIELDS: Mapping[str, Callable[[Pod], str]] = {
     "metadata.name": lambda pod: pod.metadata.name,
     "metadata.namespace": lambda pod: pod.metadata.namespace,
@@ -148,27 +148,27 @@ _ESCAPED = re.compile(r"\\([\\,=])")
 
 
 class FieldTerm(NamedTuple):
-    """One requirement: the field has this value, or another one."""
+    """One requirement: the field has this value (`equals`), or another value."""
 
     field: str
     value: str
     equals: bool = True
 
     def holds(self, pod: Pod) -> bool:
-        """Whether it holds for the pod."""
+        """Whether the pod meets the requirement."""
         return (_FIELDS[self.field](pod) == self.value) is self.equals
 
 
 class PodChoice(NamedTuple):
-    """Which pods are meant."""
+    """A selection of pods by namespace, labels and fields."""
 
-    #: "": those of all namespaces.
+    #: "": pods of all namespaces.
     namespace: str = ""
     labels: Selector = EVERYTHING
     fields: tuple[FieldTerm, ...] = ()
 
     def matches(self, pod: Pod) -> bool:
-        """Whether the pod is one of them."""
+        """Whether the pod is selected."""
         meta = pod.metadata
         if self.namespace not in ("", meta.namespace) or not self.labels.matches(meta.labels):
             return False
@@ -179,19 +179,19 @@ ALL_PODS = PodChoice()
 
 
 def pod_choice(namespace: str, selector: str, field_selector: str) -> PodChoice:
-    """The pods of a namespace ("": of all) with these labels and fields, as kubectl's options say them.
+    """The selection by a namespace ("": all), and the values of kubectl's options `-l` and `--field-selector`.
 
     Raises:
-        ValueError: a selector is not one.
+        ValueError: a selector is not valid.
     """
     return PodChoice(namespace, parse_labels(selector), parse_fields(field_selector))
 
 
 def parse_labels(text: str) -> Selector:
-    """A label selector as `-l` takes it; "" is everything.
+    """Parse the value of kubectl's option `-l`; "" selects everything.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the text is not a label selector.
     """
     try:
         return parse_selector(text) if text else EVERYTHING
@@ -200,10 +200,10 @@ def parse_labels(text: str) -> Selector:
 
 
 def parse_fields(text: str) -> tuple[FieldTerm, ...]:
-    """A field selector of pods, such as `spec.nodeName=a1,status.phase!=Running`.
+    """Parse a field selector for pods, such as `spec.nodeName=a1,status.phase!=Running`.
 
     Raises:
-        ValueError: it is not one, or the API server knows no such field of pods.
+        ValueError: the text is not a field selector, or the API server does not support the field for pods.
     """
     found: list[FieldTerm] = []
     for part in re.split(r"(?<!\\),", text):

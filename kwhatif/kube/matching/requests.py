@@ -1,10 +1,10 @@
-"""What a pod requests, and what it uses on its node; QoS classes.
+"""The resources that a pod requests, and that it uses on its node; QoS classes.
 
 (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`,
 `pkg/apis/core/v1/helper/qos`.)
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
-units. Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
+units. Objects must be as the API server stores them (requests defaulted from limits, see `admission`).
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 HUGEPAGES_PREFIX = "hugepages-"
 
-#: What scoring assumes for a container without requests (`pkg/scheduler/util/pod_resources.go`): 100m and 200Mi.
+#: Scoring assumes 100m and 200Mi for a container without requests (`pkg/scheduler/util/pod_resources.go`).
 MISSING_REQUESTS = {CPU: 100 * 1_000_000, MEMORY: 200 * 1024 * 1024 * 1_000_000_000}
 
 Nanos = dict[str, int]
 
 
 class Resources(NamedTuple):
-    """Amounts of the resources that the scheduler distinguishes: milli-CPU, bytes, bytes, and scalars by name."""
+    """Amounts of resources as the scheduler counts them: milli-CPU, bytes, bytes, and scalars by name."""
 
     cpu: int = 0
     memory: int = 0
     ephemeral: int = 0
-    #: Extended, hugepages and attachable resources, (name, units); a requested zero is kept.
+    #: Extended, hugepages and attachable resources: (name, units); a resource that is requested with 0 is included.
     scalars: tuple[tuple[str, int], ...] = ()
 
     def scalar(self, name: str) -> int:
-        """The amount of a scalar; 0 if absent."""
+        """The amount of a scalar resource; 0 if absent."""
         for other, amount in self.scalars:
             if other == name:
                 return amount
@@ -83,7 +83,7 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_scalar_resource(name: str) -> bool:
-    """Whether the scheduler counts the resource (`IsScalarResourceName`); it ignores `gpu` without a domain."""
+    """Whether the scheduler counts the resource (`IsScalarResourceName`): not names without a domain, such as `gpu`."""
     return (
         is_extended_resource(name)
         or name.startswith((HUGEPAGES_PREFIX, "attachable-volumes-"))
@@ -132,7 +132,7 @@ def _is_infeasible(pod: Pod) -> bool:
 
 
 def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
-    """The sum of containers and sidecars, or the peak of initialisation; `amounts` returns a new dict per container."""
+    """The maximum of the sum of containers and sidecars, and the peak during init; `amounts` returns a new dict."""
     total: Nanos = {}
     for container in spec.containers:
         add_into(total, amounts(container))
@@ -178,7 +178,7 @@ def _container_requests(pod: Pod, missing: Mapping[str, int] | None, resizes: Re
 
 
 def _largest_sum(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:
-    """Since 1.37: the maximum of three sums over the containers: requested, allocated and actuated.
+    """Since 1.37: the maximum of three sums of all containers: requested, allocated and actuated.
 
     For a container without status its spec is used, unless the resize is infeasible.
     """
@@ -224,8 +224,8 @@ def pod_requests(
 ) -> Nanos:
     """`PodRequests`, in nano-units, including overhead.
 
-    `resizes` decides what of the pod's status counts. `missing` (nano-units) is used for resources that a container
-    does not request; an explicit zero stays.
+    `resizes` decides which fields of the pod's status count. `missing` (nano-units) is used for resources that a
+    container does not request; an explicit zero is kept.
     """
     total = _container_requests(pod, missing, resizes)
     resources = pod.spec.resources
@@ -244,7 +244,7 @@ def pod_requests(
 
 
 def to_resources(nanos: Mapping[str, int]) -> Resources:
-    """Convert to scheduler units: milli-CPU, bytes, and whole units of scalars; other names are dropped."""
+    """Convert to scheduler units: milli-CPU, bytes, and whole units of scalars; other resources are dropped."""
     return Resources(
         milli_value(nanos.get(CPU, 0)),
         value(nanos.get(MEMORY, 0)),
@@ -254,12 +254,12 @@ def to_resources(nanos: Mapping[str, int]) -> Resources:
 
 
 def units(name: str, nanos: int) -> int:
-    """A quantity in the unit that the scheduler counts the resource in."""
+    """A quantity in the scheduler's unit of the resource."""
     return milli_value(nanos) if name == CPU else value(nanos)
 
 
 class PodResources(NamedTuple):
-    """What a pod adds to `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
+    """The amounts that a pod adds to `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
 
     requested: Resources
     nonzero_cpu: int
@@ -286,17 +286,17 @@ def _shape(spec: PodSpec) -> object:
     return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
 
 
-def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None) -> bool:
+def _grants_requests(status: ContainerStatus, requests: ResourceList | None) -> bool:
     granted, allocated = status.resources, status.allocated_resources
     return (granted is None or granted.requests == requests) and (not allocated or allocated == requests)
 
 
 def _resized(pod: Pod) -> bool:
-    """Whether a container status has other resources than the spec."""
+    """Whether a container status has different resources from the spec."""
     spec, status = pod.spec, pod.status
     requests = {c.name: c.resources.requests for c in (*spec.containers, *spec.init_containers)}
     every = (*status.container_statuses, *status.init_container_statuses)
-    return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
+    return not all(_grants_requests(status, requests.get(status.name)) for status in every)
 
 
 def pod_resources(pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> PodResources:
@@ -310,7 +310,7 @@ def pod_resources(pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> PodResources
     shape: object
     if len(containers) == 1 and len(statuses) <= 1 and not spec.init_containers:  # the most common case
         requests = containers[0].resources.requests
-        if statuses and not _grants_what_is_asked(statuses[0], requests):
+        if statuses and not _grants_requests(statuses[0], requests):
             return _compute(pod, resizes)
         shape = tuple(requests.items())
     else:
@@ -327,15 +327,15 @@ _COMPUTE = (CPU, MEMORY)
 
 
 def qos_class(pod: Pod) -> str:
-    """The class in the pod's status (`GetPodQOS`), or else by the requests of its containers.
+    """The QoS class in the pod's status (`GetPodQOS`); without a status, the class by its containers' requests.
 
-    QUIRK: (descheduler, GetPodQOS) requests and limits of the pod as a whole do not count.
+    QUIRK: (descheduler, GetPodQOS) pod-level requests and limits do not count.
     """
     return pod.status.qos_class or _class_of(_of_containers(pod.spec))
 
 
 def computed_qos_class(spec: PodSpec) -> str:
-    """The class by requests and limits; those of the pod as a whole come first (`ComputePodQOS`)."""
+    """The QoS class by requests and limits; pod-level resources take precedence (`ComputePodQOS`)."""
     return _class_of(_of_containers(spec) if spec.resources is None else (spec.resources,))
 
 

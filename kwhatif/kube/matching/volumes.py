@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes (`component-helpers/storage`), and the nodes from which they can be used."""
+"""Claims, volumes and storage classes (`component-helpers/storage`), and the nodes that can use them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reach(NamedTuple):
     matches: Callable[[Labels], bool]
     #: The label keys that the result can depend on.
     keys: frozenset[str] = frozenset()
-    #: A label that a node must have, and its possible values: this rules out most nodes without calling `matches`.
+    #: A label that a node must have, and its possible values: this excludes most nodes without a call of `matches`.
     pin: tuple[str, tuple[str, ...]] | None = None
 
 
@@ -72,7 +72,7 @@ def selector_reach(selector: LabelSelector | None) -> Reach:
     """The nodes with access to a storage pool (`nodeHasAccess` in the volume binder); none without a selector."""
     try:
         compiled = compile_selector(selector)
-    except SelectorError:  # upstream logs it and grants no access
+    except SelectorError:  # upstream logs the error, and then no node has access
         return NOWHERE
     if selector is None:
         return NOWHERE
@@ -101,9 +101,9 @@ def topologies_reach(terms: Sequence[TopologySelectorTerm]) -> Reach:
 
 
 class Reachable(Generic[T]):
-    """Things in order of preference, looked up by a node's labels without testing each of them.
+    """Volumes or pools in order of preference, found by a node's labels without a test of each entry.
 
-    A cluster with local disks has a volume per disk, each for one node: the label that pins it finds it quickly.
+    A cluster with local disks has one volume per disk, and each volume is for one node: `Reach.pin` finds it quickly.
     """
 
     def __init__(self, things: Iterable[tuple[Reach, T]]) -> None:
@@ -124,11 +124,11 @@ class Reachable(Generic[T]):
         self.keys = frozenset(keys)
 
     def of(self, labels: Labels) -> Iterator[T]:
-        """The things that a node with these labels can use, the preferred first."""
+        """The entries that a node with these labels can use, in order of preference."""
         found = [entries for key, by_value in self._pinned.items() if (entries := by_value.get(labels.get(key)))]
         if self._others:
             found.append(self._others)
-        # Ranks are unique, so the rest of two entries is never compared.
+        # Ranks are unique, so `merge` never compares anything but ranks.
         for _, matches, thing in found[0] if len(found) == 1 else merge(*found):
             if matches(labels):
                 yield thing
@@ -145,14 +145,14 @@ BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class ClaimName(NamedTuple):
-    """The claim of a pod's volume; an ephemeral one is created by the controller, and the pod must own it."""
+    """The claim of a pod's volume; an ephemeral claim is created by a controller, and the pod must own it."""
 
     name: str
     ephemeral: bool = False
 
 
 def claim_name(pod: Pod, volume: Volume) -> ClaimName | None:
-    """The claim behind the volume, if it has one (`ephemeral.VolumeClaimName`)."""
+    """The claim of the volume, if it has one (`ephemeral.VolumeClaimName`)."""
     if volume.persistent_volume_claim is not None:
         return ClaimName(volume.persistent_volume_claim.claim_name)
     if volume.ephemeral is not None:
@@ -176,7 +176,7 @@ def claim_not_found(name: str) -> str:
 def not_owner(pod: Pod, claim: PersistentVolumeClaim) -> str:
     """Why the claim of an ephemeral volume does not belong to the pod; "" if it does (`ephemeral.VolumeIsForPod`).
 
-    Ownership is by UID. A manifest that was never applied has none: then the owner's name decides.
+    The owner is compared by UID. A manifest that was never applied does not have a UID: then the owner's name decides.
     """
     meta = pod.metadata
     owner = controller_of(claim.metadata)
@@ -198,14 +198,14 @@ def claim_class(claim: PersistentVolumeClaim) -> str:
 
 
 def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim sets its class; "" also counts, and means none (`PersistentVolumeClaimHasClass`)."""
+    """Whether the claim sets its class; this includes "", which means no class (`PersistentVolumeClaimHasClass`)."""
     return _BETA_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
 
 
 def default_class(cluster: Cluster) -> str | None:
-    """The class of a new claim that sets none (`GetDefaultClass` in `pkg/volume/util`).
+    """The class of a new claim that does not set a class (`GetDefaultClass` in `pkg/volume/util`).
 
-    It is the newest of the default classes; if several are equally new, the first by name.
+    This is the newest default class; if several are equally new, the first by name.
     """
     return cluster.derived(_default_class, StorageClass)
 
@@ -241,7 +241,7 @@ def _storage(amounts: Mapping[str, QuantityText]) -> int:
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether binding is complete; `volumeName` set by a user alone does not bind (`isPVCFullyBound`)."""
+    """Whether binding is complete; a `volumeName` that a user sets is not enough (`isPVCFullyBound`)."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
@@ -261,7 +261,7 @@ class ClassVolumes(NamedTuple):
 
     #: Names of volumes by the claim in `spec.claimRef`, (namespace, name).
     claimed: dict[tuple[str, str], list[str]]
-    #: Size (nano-units) and name of the others, the smallest first; they may have been claimed since.
+    #: (size in nano-units, name) of other volumes, the smallest first; they may have been claimed since.
     unclaimed: list[tuple[int, str]]
 
 
@@ -286,7 +286,7 @@ class _VolumesByClass:
             volumes.unclaimed.sort()
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _VolumesByClass | None:
-        """Itself if a volume is claimed: callers read the current volume anyway."""
+        """This object, if a volume is claimed: callers read the current volume anyway. Otherwise None."""
         if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
             return None
         is_found = (
@@ -298,20 +298,20 @@ class _VolumesByClass:
 
 
 class VolumeReaches:
-    """The nodes from which each volume can be used; compiled once, on demand, because it never changes."""
+    """The nodes that can use each volume; compiled on demand, and kept while no volume's node affinity changes."""
 
     def __init__(self, cluster: Cluster) -> None:
         del cluster
         self._by_name: dict[str, Reach] = {}
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> VolumeReaches | None:
-        """Itself if the change does not affect from which nodes volumes can be used."""
+        """This object, if the change does not affect which nodes can use volumes; otherwise None."""
         if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
             return None
         return self if before.spec.node_affinity == after.spec.node_affinity else None
 
     def of(self, volume: PersistentVolume) -> Reach:
-        """The reach of the volume."""
+        """The nodes that can use the volume."""
         name = volume.metadata.name
         reach = self._by_name.get(name)
         if reach is None:
@@ -320,5 +320,5 @@ class VolumeReaches:
 
 
 def volume_reaches(cluster: Cluster) -> VolumeReaches:
-    """The reaches of the cluster's volumes."""
+    """The nodes that can use each volume of the cluster."""
     return cluster.derived(VolumeReaches, PersistentVolume)

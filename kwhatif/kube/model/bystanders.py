@@ -1,4 +1,4 @@
-"""Objects that no scheduling rule reads: they decide whether and how many pods are created, or measure their usage."""
+"""Objects that no scheduling rule reads: they decide which pods and nodes are created, or measure usage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int32, Int64, Mode
 from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod_spec import ResourceList
 
-#: What metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
+#: The API that metrics-server serves (`k8s.io/metrics/pkg/apis/metrics/v1beta1`).
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 
 
@@ -34,13 +34,13 @@ class HorizontalPodAutoscalerSpec(Model):
 
 
 class HorizontalPodAutoscaler(ApiObject):
-    """`HorizontalPodAutoscaler`, the same in every version of `autoscaling`."""
+    """`autoscaling HorizontalPodAutoscaler`; these fields are the same in every API version."""
 
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()
 
     @property
     def target(self) -> str:
-        """The object that it scales, such as `Deployment shop/web`."""
+        """The scaled object, such as `Deployment shop/web`."""
         target = self.spec.scale_target_ref
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
@@ -49,7 +49,7 @@ class HorizontalPodAutoscaler(ApiObject):
 
 
 class VerticalUpdatePolicy(Model):
-    """`spec.updatePolicy`; without a mode it is "Recreate"."""
+    """`spec.updatePolicy`; the default mode is "Recreate"."""
 
     update_mode: str = ""
     min_replicas: Int32 | None = None
@@ -57,7 +57,7 @@ class VerticalUpdatePolicy(Model):
 
 
 class ContainerResourcePolicy(Model):
-    """`spec.resourcePolicy.containerPolicies[]`; the name "*" is for containers that have none of their own."""
+    """`spec.resourcePolicy.containerPolicies[]`; the name "*" is for containers without a policy of their own."""
 
     container_name: str = ""
     mode: str = ""
@@ -110,7 +110,7 @@ class VerticalPodAutoscaler(ApiObject):
 
     @property
     def target(self) -> str:
-        """The workload that it is for, such as `Deployment shop/web`."""
+        """The target workload, such as `Deployment shop/web`."""
         target = self.spec.target_ref
         return f"{target.kind} {self.metadata.namespace}/{target.name}"
 
@@ -119,7 +119,7 @@ class VerticalPodAutoscaler(ApiObject):
 
 
 class ForeignGroupSpec(Model):
-    """`spec`, as far as it says how many pods the group needs."""
+    """`spec`: only the number of pods that the group needs."""
 
     min_member: Int32 = 0
 
@@ -140,16 +140,16 @@ class CoschedulingPodGroup(ApiObject, tag="PodGroup"):
 
 
 class NodePoolRequirement(Requirement):
-    """One of `requirements[]`: as of a node selector, also with `Gte` and `Lte`.
+    """`requirements[]`: as in a node selector, and also with the operators `Gte` and `Lte`.
 
-    With `min_values` the instance types that are left must have at least this many values of the key.
+    With `min_values`, the matching instance types must together have at least this many values of the key.
     """
 
     min_values: Int32 | None = None
 
 
 class NodeClassReference(Model):
-    """`nodeClassRef`: what the cloud's provider knows about the nodes."""
+    """`nodeClassRef`: the cloud provider's settings for the nodes."""
 
     group: str = ""
     kind: str = ""
@@ -157,7 +157,7 @@ class NodeClassReference(Model):
 
 
 class NodePoolTemplateSpec(Model):
-    """`spec.template.spec` of a NodePool; the startup taints are only on new nodes, for a while."""
+    """`spec.template.spec` of a NodePool; new nodes have the startup taints only temporarily."""
 
     requirements: tuple[NodePoolRequirement, ...] = ()
     taints: tuple[Taint, ...] = ()
@@ -166,16 +166,17 @@ class NodePoolTemplateSpec(Model):
 
 
 class NodePoolTemplate(Model):
-    """`spec.template` of a NodePool: what all its nodes have in common."""
+    """`spec.template` of a NodePool: the fields that all its nodes share."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodePoolTemplateSpec = NodePoolTemplateSpec()
 
 
 class DisruptionBudget(Model):
-    """`spec.disruption.budgets[]`: how many nodes (`nodes`, a number or a part in %) may go at once.
+    """`spec.disruption.budgets[]`: the maximum of nodes to disrupt at the same time (a number or a percentage).
 
-    Without `reasons` for every reason. `schedule` (cron, UTC) and `duration` say when it counts; without them always.
+    Without `reasons` it applies to all reasons. `schedule` (cron, UTC) and `duration` limit when it applies; without
+    them it always applies.
     """
 
     reasons: tuple[str, ...] | None = None
@@ -234,7 +235,7 @@ class NodeClaimSpec(Model):
 
 
 class NodeClaimStatus(Model):
-    """`status` of a NodeClaim: the machine that was made for it, whether or not it is a node by now."""
+    """`status` of a NodeClaim: the machine that was created for it, which may not have joined as a node yet."""
 
     provider_id: str = msgspec.field(name="providerID", default="")
     node_name: str = ""
@@ -261,10 +262,10 @@ def karpenter_condition(obj: NodePool | NodeClaim, type_: str) -> KarpenterCondi
 
 
 class ConfigMap(ApiObject):
-    """`v1 ConfigMap`; only the status of the cluster autoscaler is kept, without its data."""
+    """`v1 ConfigMap`; only the Cluster Autoscaler's status ConfigMap is kept, without its data."""
 
 
-#: The key of the cluster autoscaler's ConfigMap.
+#: The key of the Cluster Autoscaler's status ConfigMap.
 AUTOSCALER_STATUS = "kube-system/cluster-autoscaler-status"
 
 
@@ -288,7 +289,7 @@ class PodMetrics(ApiObject):
 
 
 class CustomResource(msgspec.Struct, frozen=True):
-    """A custom resource as it was written, with `metadata.namespace` filled in."""
+    """A custom resource as in the input, with `metadata.namespace` filled in."""
 
     kind: str
     metadata: ObjectMeta

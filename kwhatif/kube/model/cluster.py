@@ -1,4 +1,4 @@
-"""`Cluster`: all objects of one cluster at one moment, by kind and key."""
+"""`Cluster`: all objects of one cluster at one point in time, by kind and key."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _numbers = count(1)
 
 
 def next_generation() -> int:
-    """A number that was never given before (`nextGeneration` in `pkg/scheduler/framework/types.go`).
+    """A new number, larger than all before (`nextGeneration` in `pkg/scheduler/framework/types.go`).
 
-    There is one counter for everything. So a cache that stores the generation of its source can check by this number
-    alone whether it is still valid, on any fork: equal generations mean equal content.
+    There is a single counter. So equal generations mean equal content, on any fork: a cache stores the generation of
+    its source, and is valid as long as the generation is the same.
     """
     return next(_numbers)
 
 
 def resume_after(generation: int) -> None:
-    """Give only larger numbers from now on: objects pickled by another process keep their generations."""
+    """Return only larger numbers from now on, because objects pickled by another process keep their generations."""
     global _numbers  # noqa: PLW0603 - the counter is one for the whole process, as upstream's
     _numbers = count(max(next(_numbers), generation + 1))
 
@@ -63,36 +63,36 @@ def key_of(obj: KubernetesObject) -> str:
 
 
 class ObjectRef(NamedTuple):
-    """The kind and the key of an object; as text `Kind namespace/name`, which is what reports call it."""
+    """The kind and the key of an object; the text form, which reports use, is `Kind namespace/name`."""
 
     kind: str
-    #: As `key_of` gives it.
+    #: As `key_of` returns it.
     key: str
 
     @classmethod
     def of(cls, obj: KubernetesObject) -> ObjectRef:
-        """The name of this object."""
+        """The reference to this object."""
         return cls(type(obj).__name__, key_of(obj))
 
     @classmethod
     def parse(cls, text: str) -> ObjectRef:
-        """Read what `str` gives; of any other text, such as a user's name, the key is empty or means nothing."""
+        """Parse the text that `str` returns; for any other text, such as a user's name, the key has no meaning."""
         kind, _, key = text.partition(" ")
         return cls(kind, key)
 
     @property
     def namespace(self) -> str:
-        """Empty for an object without a namespace."""
+        """The namespace; "" for an object without a namespace."""
         return self.key.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """Without the namespace."""
+        """The name, without the namespace."""
         return self.key.rpartition("/")[2]
 
     @property
     def argument(self) -> str:
-        """The name in commands and edits, such as `deployment/shop/web`."""
+        """The form for commands and edits, such as `deployment/shop/web`."""
         return f"{self.kind.lower()}/{self.key}"
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class ObjectRef(NamedTuple):
 def list_order(key: str) -> str:
     """The sort key of the API server's lists: by namespace, then name.
 
-    No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
+    The slash is replaced by the lowest character, so that a namespace comes before longer namespaces with this prefix.
     """
     return key.replace("/", "\0", 1)
 
@@ -111,14 +111,14 @@ class Index(Protocol):
     """A value kept by `Cluster.derived` that can update itself when one object changes."""
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
-        """The index after the change of an object: itself if the change does not matter; None if it must be rebuilt.
+        """The index after the change of an object: this object if the change does not matter; None: it must be rebuilt.
 
-        Forks share it, so it must not change itself. `before` is None for a new object, `after` for one that is gone.
+        Forks share the index, so this must not modify it. `before` is None for a new object, `after` for a deleted one.
         """
 
 
 class _Derived(NamedTuple):
-    """A value derived from some kinds, and their generations at that time."""
+    """A value that was computed from some kinds, and the generations of these kinds at that time."""
 
     kinds: tuple[type, ...]
     generations: tuple[int, ...]
@@ -128,30 +128,30 @@ class _Derived(NamedTuple):
 class Cluster:
     """Typed objects by kind and, within a kind, by key, in the API server's list order (by namespace, then name).
 
-    A mutable collection of immutable objects. `fork` gives an independent one that shares the objects.
+    A mutable collection of immutable objects. `fork` returns an independent collection that shares the objects.
     """
 
     def __init__(self, objects: Iterable[KubernetesObject] = ()) -> None:
         self._kinds: dict[type, Overlay[str, KubernetesObject]] = {}
-        #: By kind, and by kind and namespace for all that have changed since they were read.
+        #: Generations by kind; and by (kind, namespace), for objects that have changed since they were read.
         self._generations: dict[type | tuple[type, str], int] = {}
         #: The values of `derived`, by the function that builds them.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
-        #: By kind, which of these keep up with its objects; found when one changes.
+        #: By kind: the functions whose values in `_derived` are updated when an object of the kind changes.
         self._following: dict[type, Sequence[Callable[[Cluster], Any]]] = {}
-        #: Values derived from the objects that all forks started from, up to this generation; forks share them.
+        #: Values derived from the objects that all forks started with, up to generation `_origin`; forks share them.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
-        #: The functions that `derived` was ever called with, here or in a fork, and the kinds that they read.
+        #: All functions that `derived` was called with, here or in a fork, and the kinds that they read.
         self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
-        #: Kinds that could not be read; empty for a complete dump. Kind -> why.
+        #: Kind that could not be read -> the reason; empty for a complete dump.
         self.unread: dict[str, str] = {}
-        #: The time of this state of the cluster, RFC 3339; "" if the input does not say. No clock is read here.
+        #: The time of this state of the cluster, RFC 3339; "" if unknown. The current time is never used instead.
         self.taken_at = ""
-        #: Whether all other kinds were read, so that a kind without objects has none. A plain dump does not show that.
+        #: Whether all kinds not in `unread` were read, so that a missing object does not exist. False for a plain dump.
         self.is_whole = True
-        #: Kinds that were listed, even if the list was empty; kinds whose objects were inferred because the input lacks
-        #: them; and nodes that are known to be gone (`lacks`).
+        #: For `lacks`: kinds that were listed, even if the list was empty; kinds whose objects were inferred because
+        #: the input lacks them; and nodes that are known not to exist any more.
         self.listed: frozenset[str] = frozenset()
         self.made_up: frozenset[str] = frozenset()
         self.gone_nodes: frozenset[str] = frozenset()
@@ -162,9 +162,9 @@ class Cluster:
         self.resizes: ResizeRules = BASE_RESIZES
         #: Whether the scheduler keeps nominations of pods that PreEnqueue rejects.
         self.nominates_gated = False
-        #: What webhooks add to new pods; None: not known.
+        #: The additions of webhooks to new pods; None: not known.
         self.webhooks: Webhooks | None = None
-        #: What Events say about pending pods, by key.
+        #: Scheduling attempts of pending pods that Events show, by key of the pod.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
@@ -176,7 +176,7 @@ class Cluster:
         self._put(obj)
 
     def _put(self, obj: KubernetesObject, *, last: bool = False) -> None:
-        """Add the object; with `last` at the end, even if one with its key has another place."""
+        """Add the object; with `last`, it moves to the end, even if it replaces an object."""
         kind, key = type(obj), key_of(obj)
         objects = self._kinds.get(kind)
         if objects is None:
@@ -186,16 +186,16 @@ class Cluster:
         self._has_changed(kind, before, obj)
 
     def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
-        """Add many objects of one kind by key, replacing those with the same key."""
+        """Add many objects of one kind by key, replacing objects with the same key."""
         self._kinds.setdefault(kind, Overlay()).update(objects)
         self._generations[kind] = next_generation()
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Remove the object of that kind and key; it is not an error if it is absent."""
+        """Remove the object with the kind and key of `obj`; an absent object is not an error."""
         self._pop(type(obj), key_of(obj))
 
     def discard(self, kind: type, key: str) -> None:
-        """Remove the object of that kind and key; an absent one is not an error."""
+        """Remove the object of that kind and key; an absent object is not an error."""
         self._pop(kind, key)
 
     def _pop(self, kind: type, key: str) -> KubernetesObject | None:
@@ -209,7 +209,7 @@ class Cluster:
         return self._kinds.get(kind, _NOTHING)  # type: ignore[return-value] # `cast` is a call, and this is hot
 
     def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
-        """The objects of that kind with these keys, all of which must exist."""
+        """The objects of that kind with these keys; all must exist."""
         objects = self._kinds.get(kind)
         return [] if objects is None else cast("list[T]", objects.select(keys))
 
@@ -219,7 +219,7 @@ class Cluster:
         return None if objects is None else objects.get(key)  # type: ignore[return-value]
 
     def in_order(self, kind: type, keys: AbstractSet[str]) -> list[str]:
-        """These keys of that kind, all of which must exist, in the collection's order."""
+        """These keys of that kind, in the collection's order; all must exist."""
         objects = self._kinds.get(kind)
         return [] if objects is None else objects.in_order(keys)
 
@@ -230,7 +230,7 @@ class Cluster:
     # --- generations ---------------------------------------------------------------------------------
 
     def generation(self, kind: type, namespace: str | None = None) -> int:
-        """A number that changes whenever an object of the kind does (in that namespace, if given); 0: never had any."""
+        """A number that changes with every change of the kind's objects (in one namespace, if given); 0: never any."""
         known = self._generations
         return known.get(kind, 0) if namespace is None else known.get((kind, namespace), 0)
 
@@ -245,7 +245,7 @@ class Cluster:
                 self._derived[build] = _Derived(kinds, since, after_all)
 
     def _followers(self, kind: type) -> Sequence[Callable[[Cluster], Any]]:
-        """The values that are derived from the kind and updated with it."""
+        """The functions whose values are derived from the kind, and are updated instead of rebuilt."""
         known = self._following.get(kind)
         if known is None:
             derived = self._derived.items()
@@ -256,7 +256,7 @@ class Cluster:
     def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
         """The result of `build` for this cluster, cached as long as the generations of `kinds` do not change.
 
-        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is updated instead.
+        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is updated, not rebuilt.
         """
         remembered = self._derived.get(build)
         generations = tuple([self._generations.get(kind, 0) for kind in kinds])
@@ -273,19 +273,19 @@ class Cluster:
         return cast("V", remembered.value)
 
     def forget_derived(self, kind: type) -> None:
-        """Drop the values derived from that kind: for a fork in which many such objects change, and few readers ask."""
+        """Drop the values derived from that kind, to save updates in a fork where many objects of the kind change."""
         self._derived = {build: found for build, found in self._derived.items() if kind not in found.kinds}
         self._following = {}
 
     def derive_all(self) -> None:
-        """Derive the values that any fork of this collection has asked for, so that later forks share them."""
+        """Compute the values that any fork of this collection has used, so that later forks share them."""
         for build, kinds in list(self._asked.items()):
             self.derived(build, *kinds)
 
     def take_over(self) -> None:
-        """Take over the values that forks have derived from these objects, and update them from now on.
+        """Copy the values that forks have computed from these objects, and update them from now on.
 
-        If a collection changes while its forks are read, later forks have the values that one fork derived.
+        So if this collection changes, later forks share the values that an earlier fork computed.
         """
         for build, found in self._of_origin.items():
             if found.generations == tuple([self._generations.get(kind, 0) for kind in found.kinds]):
@@ -295,7 +295,7 @@ class Cluster:
     # --- the whole collection ------------------------------------------------------------------------
 
     def sort(self) -> None:
-        """Put every kind into the API server's list order, so that the order of the input never matters."""
+        """Sort every kind into the API server's list order, so that the order of the input does not matter."""
         for kind, objects in self._kinds.items():
             in_order = sorted(objects, key=list_order)
             if in_order != list(objects):
@@ -303,12 +303,12 @@ class Cluster:
                 self._generations[kind] = next_generation()
 
     def _sort(self, kind: type, misplaced: AbstractSet[str]) -> None:
-        """Put the objects of one kind into that order, of which only these may be out of it."""
+        """Sort the objects of one kind into list order; only the keys in `misplaced` may be out of order."""
         if kind in self._kinds:
             self._kinds[kind].sort(misplaced, list_order)
 
     def fork(self) -> Cluster:
-        """An independent collection that shares the objects, and what is derived from them."""
+        """An independent collection that shares the objects and the derived values."""
         other = Cluster.__new__(Cluster)
         self._fork_into(other)
         return other
@@ -328,7 +328,7 @@ class Cluster:
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
-        """Labels of a namespace; without a Namespace object just the name label, as the API server would set it."""
+        """Labels of a namespace; without a Namespace object only the name label, which the API server always sets."""
         namespace = self.get(Namespace, name)
         if namespace is None:
             return {NAMESPACE_LABEL: name}
@@ -336,7 +336,7 @@ class Cluster:
         return labels if NAMESPACE_LABEL in labels else {**labels, NAMESPACE_LABEL: name}
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out derived values: another process derives them again."""
+        """The state without derived values: another process computes them again."""
         return self.__dict__ | {"_derived": {}, "_following": {}, "_of_origin": {}, "_asked": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -347,7 +347,7 @@ class Cluster:
 def lacks(kind: type, cluster: Cluster) -> bool:
     """Whether the input has no object of that kind, although the cluster may have some.
 
-    That is so if the dump was made without the kind, or if the kind could not be read.
+    This happens if the dump was made without the kind, or if the kind could not be read.
     """
     if kind.__name__ in cluster.made_up:
         return True
@@ -357,19 +357,19 @@ def lacks(kind: type, cluster: Cluster) -> bool:
 
 
 def _is_itself(obj: KubernetesObject) -> bool:
-    """Whether it does not stand for a custom resource."""
+    """Whether the object does not stand for a custom resource."""
     return obj.metadata.stands_for is None
 
 
 def read_classes(cluster: Cluster) -> Iterator[PriorityClass]:
-    """The priority classes that were read; the two built-in ones count only if they have a UID."""
+    """The priority classes that were read; the two built-in classes are included only if they have a UID."""
     found = cluster.all(PriorityClass).items()
     return (each for name, each in found if each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES)
 
 
 def lacks_node(name: str, cluster: Cluster) -> bool:
-    """Whether a node of that name may exist that the input lacks: it is not in the input, and not known to be gone.
+    """Whether the input lacks a node of that name, but the node may exist.
 
-    If all nodes were read, an absent one is gone.
+    If all nodes were read, a node that is not in the input does not exist.
     """
     return bool(name) and not cluster.is_whole and name not in cluster.gone_nodes and cluster.get(Node, name) is None

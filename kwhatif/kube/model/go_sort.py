@@ -1,7 +1,7 @@
 """Go's `sort.Slice`, with exactly the same moves (`src/sort/zsortfunc.go`, pdqsort).
 
-The descheduler sorts pods by comparisons that return "less" even for equals, and then evicts the first ones: which ones
-depends on the algorithm. Up to 12 elements it is an insertion sort, which reverses equals.
+The descheduler sorts pods with a comparison that returns "less" even for equal pods, and then evicts the first pods. So
+the result depends on the algorithm. Up to 12 elements it is an insertion sort, which reverses equal elements.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Sorting(Generic[T]):
         return j, False
 
     def _gap(self, a: int, i: int, j: int) -> tuple[int, int]:
-        """The first from the left that is not less than the pivot, and the first from the right that is."""
+        """Indexes of the first item from the left not less than the pivot, and of the first from the right less."""
         while i <= j and self._less(i, a):
             i += 1
         while i <= j and not self._less(j, a):

@@ -1,7 +1,7 @@
-"""Helm hooks: objects of a chart that Helm creates before or after the others, or only on other occasions.
+"""Helm hooks: objects of a chart that Helm creates before or after the other objects, or not at install and upgrade.
 
-`helm template` prints them among the others. Follows Helm 3 and 4 (`pkg/release/util/manifest_sorter.go`,
-`pkg/action/hooks.go`).
+`helm template` prints hooks together with the other objects. Follows Helm 3 and 4
+(`pkg/release/util/manifest_sorter.go`, `pkg/action/hooks.go`).
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _NUMBER = re.compile(r"[+-]?\d{1,18}")
 
 
 class HelmHook(msgspec.Struct, frozen=True):
-    """A hook as the annotations of an object declare it."""
+    """A hook, from the annotations of an object."""
 
-    #: In lower case, as they are named.
+    #: The hook events in lower case, in the order of the annotation.
     events: tuple[str, ...]
     weight: int = 0
     delete_policies: tuple[str, ...] = (_BEFORE_CREATION,)
 
     @property
     def phase(self) -> Phase | None:
-        """When an install or an upgrade creates it; None: never.
+        """When an install or an upgrade creates the hook; None: never.
 
-        Helm leaves out an object with an event that it does not know, such as `crd-install` of Helm 2.
+        Helm leaves out an object with an unknown event, such as `crd-install` of Helm 2.
         """
         if not all(event in _PHASES or event in _ON_OTHER_OCCASIONS for event in self.events):
             return None
@@ -50,17 +50,17 @@ class HelmHook(msgspec.Struct, frozen=True):
 
     @property
     def replaces(self) -> bool:
-        """Whether Helm first deletes the object of an earlier run."""
+        """Whether Helm first deletes the object of a previous run."""
         return _BEFORE_CREATION in self.delete_policies
 
     @property
     def passes(self) -> bool:
-        """Whether Helm deletes it as soon as all hooks of its phase have succeeded."""
+        """Whether Helm deletes the object when all hooks of its phase have succeeded."""
         return _SUCCEEDED in self.delete_policies
 
     @property
     def said(self) -> str:
-        """The events as the annotation lists them."""
+        """The events, in the notation of the annotation."""
         return ", ".join(self.events)
 
 

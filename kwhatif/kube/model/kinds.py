@@ -41,7 +41,7 @@ from kwhatif.kube.model.workload import (
 
 
 class Resource(NamedTuple):
-    """One kind as the API serves it, mostly in version v1 of its group."""
+    """One kind, as the API serves it; in version v1 of its group, with few exceptions."""
 
     type: type[ApiObject]
     #: API group; "" is the core group.
@@ -63,7 +63,7 @@ class Resource(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The URL path of the objects of all namespaces."""
+        """The URL path of the objects in all namespaces."""
         return f"/{'apis' if self.group else 'api'}/{self.api_version}/{self.plural}"
 
 
@@ -104,7 +104,7 @@ _NAMESPACED: Mapping[str, Mapping[type[ApiObject], str]] = {
     "resource.k8s.io": {ResourceClaim: "resourceclaims", ResourceClaimTemplate: "resourceclaimtemplates"},
     "scheduling.k8s.io": {PodGroup: "podgroups", Workload: "workloads"},
 }
-#: Of kinds that have no version v1 yet.
+#: The API versions of kinds that do not have a version v1 yet.
 _VERSIONS: Mapping[type[ApiObject], str] = {PodGroup: "v1beta1", Workload: "v1beta1"}
 
 
@@ -117,20 +117,20 @@ def _resources() -> list[Resource]:
     ]
 
 
-#: By type.
+#: Resources by type.
 RESOURCES: Mapping[type, Resource] = {resource.type: resource for resource in _resources()}
 
-#: By the name of the kind.
+#: Resources by the name of the kind.
 BY_KIND: Mapping[str, Resource] = {resource.kind: resource for resource in RESOURCES.values()}
 
 
 def find(ref: ObjectRef, cluster: Cluster) -> KubernetesObject | None:
-    """The object of that name; None: it is not there, or of a kind that is not known."""
+    """The referenced object; None: it does not exist, or its kind is unknown."""
     resource = BY_KIND.get(ref.kind)
     return None if resource is None else cluster.get(resource.type, ref.key)
 
 
-#: Short names, as kubectl has them -> kinds.
+#: Short names of kubectl -> kinds.
 SHORT_NAMES = {
     "cj": "CronJob",
     "deploy": "Deployment",
@@ -151,7 +151,7 @@ SHORT_NAMES = {
 }
 
 
-#: Custom kinds of which each object is played as one of a kind of Kubernetes' own: it is found by its own name, too.
+#: Custom kinds whose objects are represented by a built-in kind; they can also be found by their own kind.
 _PLAYED_AS: Mapping[type[ApiObject], str] = {
     Deployment: "rollout rollouts rollout.argoproj.io cloneset clonesets cloneset.apps.kruise.io",
     StatefulSet: "cluster clusters cluster.postgresql.cnpg.io statefulset.apps.kruise.io",
@@ -169,5 +169,5 @@ def _by_word() -> Mapping[str, Resource]:
     return found | short | {word: RESOURCES[type_] for type_, words in _PLAYED_AS.items() for word in words.split()}
 
 
-#: Kinds by every name that kubectl has for them, in lower case: singular, plural, short, or followed by the group.
+#: Resources by all their names in kubectl, in lower case: singular, plural, short, and with the group appended.
 BY_WORD: Mapping[str, Resource] = _by_word()

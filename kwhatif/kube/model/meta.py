@@ -1,4 +1,4 @@
-"""The parts that all objects share: metadata, owners, selectors, times."""
+"""Common parts of all objects: metadata, owners, selectors, times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class FrozenMeta(msgspec.StructMeta):
-    """Metaclass of frozen structs: it lets type checkers know that subclasses are frozen too."""
+    """Metaclass of frozen structs: with it, type checkers know that subclasses are also frozen."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
@@ -31,17 +31,17 @@ class Model(
     kw_only=True,
     rename="camel",
     omit_defaults=True,
-    repr_omit_defaults=True,  # template hashes use the repr: a new field must not change them
+    repr_omit_defaults=True,  # template hashes use the repr: a new field must not change the hashes
     gc=False,
 ):
     """Base of all model types.
 
-    Frozen; partial (only what scheduling reads); `null` is not accepted where a default exists, the decoder drops it.
-    `gc=False`: the trees have no cycles, and a cluster has a million of them.
+    Frozen; partial (only fields that scheduling reads). The decoder drops `null` for fields with a default.
+    `gc=False`: the objects do not have cycles, and a cluster has a million of them.
     """
 
 
-#: Numbers as wide as they are in the API; the decoders refuse others.
+#: Integers with the API's ranges; decoders reject numbers out of range.
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -57,14 +57,14 @@ class OwnerReference(Model):
 
 
 class LastApplied(Model):
-    """The fields of an object that were applied before, without its pod template, which has its own (`TemplateText`).
+    """The fields of an object that were applied before, except its pod template (`TemplateText.applied`).
 
-    Apply uses it to find the fields that a manifest no longer has. Exactly one of these is set.
+    Apply uses them to find the fields that a manifest no longer has. Exactly one of these attributes is set.
     """
 
-    #: JSON that `kubectl apply` stores (`kubectl.kubernetes.io/last-applied-configuration`).
+    #: The JSON that `kubectl apply` stores (`kubectl.kubernetes.io/last-applied-configuration`).
     configuration: str = ""
-    #: JSON of kubectl's `fieldsV1` in `managedFields` (`--server-side`).
+    #: The JSON of kubectl's `fieldsV1` in `managedFields` (`--server-side`).
     managed: str = ""
     #: In a snapshot: the paths of the fields, without keys that users can choose.
     paths: tuple[str, ...] = ()
@@ -73,17 +73,17 @@ class LastApplied(Model):
 
 
 class CustomResourceRef(Model):
-    """The custom resource that an object stands for here: a `CloneSet` is played as a Deployment."""
+    """The custom resource that an object represents: a `CloneSet` is represented by a Deployment."""
 
     kind: str = ""
     group: str = ""
     name: str = ""
-    #: Whether the input lacks it: the object that stands for it was inferred from its pods.
+    #: Whether the input lacks the custom resource: the object was inferred from its pods.
     inferred: bool = False
 
 
 class ObjectMeta(Model):
-    """The metadata that scheduling reads; annotations only where a rule reads them (`AnnotatedMeta`)."""
+    """The metadata that scheduling reads; only some kinds have annotations (`AnnotatedMeta`)."""
 
     name: str = ""
     namespace: str = ""
@@ -95,9 +95,9 @@ class ObjectMeta(Model):
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: Int64 | None = None
     owner_references: tuple[OwnerReference, ...] = ()
-    #: None: not known.
+    #: The fields that were applied before; None: not known.
     applied: LastApplied | None = msgspec.field(name="kwhatif.dev/applied", default=None)
-    #: None: it is what it says it is.
+    #: The custom resource that this object represents; None for an ordinary object.
     stands_for: CustomResourceRef | None = msgspec.field(name="kwhatif.dev/stands-for", default=None)
 
 
@@ -108,12 +108,12 @@ class ApiObject(Model, tag_field="kind", tag=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-#: Labels given as `{}`, recognized by identity: messages show them differently from absent ones.
+#: Labels written as `{}`, recognized by identity: messages show them differently from missing labels.
 GIVEN_EMPTY: dict[str, str] = {}
 
 
 class AnnotatedMeta(ObjectMeta):
-    """Metadata of kinds whose annotations are rules (claims, storage classes, CSINodes), or wake pods (nodes)."""
+    """Metadata of kinds whose annotations rules read (claims, storage classes, CSINodes), or queue pods (nodes)."""
 
     annotations: dict[str, str] = {}
 
@@ -127,7 +127,7 @@ class Requirement(Model):
 
 
 class LabelSelector(Model):
-    """`metav1.LabelSelector`: a missing one matches nothing, an empty one everything."""
+    """`metav1.LabelSelector`: a missing selector matches nothing, an empty selector matches everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[Requirement, ...] = ()
@@ -149,9 +149,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
-#: In nanoseconds.
+#: One second in nanoseconds.
 SECOND = 1_000_000_000
-#: The length of a time as the API server writes it, ending in Z: such times can be compared as strings.
+#: The length of a time in the API server's notation, with Z at the end: such times can be compared as strings.
 PLAIN_TIME = len("2026-01-31T12:00:00Z")
 
 
@@ -167,15 +167,15 @@ def parse_time(text: str) -> int:
     return _day(text[:11]) + minute + second
 
 
-#: Parts of a time in nanoseconds, such as "12:34:" and "56Z". Hardly any two of a cluster's 100,000 times are equal,
-#: but their parts are.
+#: Parts of a time in nanoseconds, such as "12:34:" and "56Z". Few of a cluster's 100,000 times are equal, but many of
+#: their parts are.
 _MINUTES = {f"{minute // 60:02}:{minute % 60:02}:": minute * 60_000_000_000 for minute in range(24 * 60)}
 _SECONDS = {f"{second:02}Z": second * 1_000_000_000 for second in range(60)}
 
 
 @lru_cache(maxsize=4096)
 def _day(text: str) -> int:
-    """The start of a day such as "2026-01-31T"."""
+    """The start of a day such as "2026-01-31T", in nanoseconds since the epoch."""
     return _parse_any_time(f"{text}00:00:00Z")
 
 
@@ -186,7 +186,7 @@ def format_time(seconds: int) -> str:
 
 
 def _parse_any_time(text: str) -> int:
-    """Nanoseconds since the epoch of a time that may have fractions of seconds and an offset."""
+    """Nanoseconds since the epoch, for a time that may have fractions of seconds and an offset."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an RFC 3339 time")

@@ -7,7 +7,7 @@ from msgspec import field
 from kwhatif.kube.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 from kwhatif.kube.model.pod_spec import ResourceList
 
-#: Labels that say where a node is.
+#: Labels with the host, zone and region of a node.
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -26,7 +26,7 @@ class NodeSpec(Model):
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    #: How the cloud calls the machine; by it a NodeClaim finds its node.
+    #: The cloud's ID of the machine; a NodeClaim and its node have the same ID.
     provider_id: str = field(name="providerID", default="")
 
 
@@ -64,7 +64,7 @@ class NodeStatus(Model):
 
     @property
     def allocatable_or_capacity(self) -> ResourceList:
-        """What pods can use of the node."""
+        """The resources of the node that pods can use."""
         return self.capacity if self.allocatable is None else self.allocatable
 
 

@@ -1,4 +1,4 @@
-"""Mappings that are cheap to fork: `Overlay`, and `CopyOnWriteDict` for values that change."""
+"""Mappings that are cheap to fork: `Overlay`, and `CopyOnWriteDict` for mutable values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ D = TypeVar("D")
 
 
 class CopyOnWriteDict(Generic[K, V]):
-    """Mutable values by key; a fork copies a value before it first changes it.
+    """Mutable values by key; a fork copies a value before its first change.
 
-    Forks share values: read them with `get`, and change only what `own` returns.
+    Forks share values: read them with `get`, and change only values that `own` returns.
     """
 
     __slots__ = ("_copy", "_owned", "_values")
@@ -28,11 +28,11 @@ class CopyOnWriteDict(Generic[K, V]):
 
         Args:
             copy: makes an independent copy of a value.
-            shared: initial content; takes over the dictionary, but its values belong to others.
+            shared: initial content; the dictionary is used directly, but its values are copied before a change.
         """
         self._copy = copy
         self._values: dict[K, V] = {} if shared is None else shared
-        #: Keys whose values are not shared with a fork; None: all.
+        #: Keys whose values are not shared with a fork; None: no value is shared.
         self._owned: set[K] | None = None if shared is None else set()
 
     def get(self, key: K) -> V | None:
@@ -47,7 +47,7 @@ class CopyOnWriteDict(Generic[K, V]):
         return self.put(key, self._copy(found))
 
     def put(self, key: K, value: V) -> V:
-        """Set the value, which must not be shared."""
+        """Set the value; nothing else may use it."""
         self._values[key] = value
         if self._owned is not None:
             self._owned.add(key)
@@ -58,14 +58,14 @@ class CopyOnWriteDict(Generic[K, V]):
         return set(self._values)
 
     def fork(self) -> CopyOnWriteDict[K, V]:
-        """Independent drawers with the same content."""
+        """An independent mapping with the same content."""
         other: CopyOnWriteDict[K, V] = CopyOnWriteDict(self._copy)
         other._values = self._values.copy()
         self._owned, other._owned = set(), set()
         return other
 
 
-#: A base of at most this size is simply copied: that takes a microsecond.
+#: The maximum size of a base that is copied: a copy takes a microsecond.
 _SMALL = 64
 
 
@@ -79,25 +79,25 @@ _GONE = _Gone.GONE
 class Overlay(Mapping[K, V], Generic[K, V]):
     """A mapping that is cheap to fork, however large it is.
 
-    Forks share a base that is never changed again, and each keeps its own differences, with tombstones for removed
-    keys. When there are more than about the square root of the base's size, they are merged into a new base. So a fork
-    costs O(√n), and so does a change on average.
+    Forks share a base that is never changed again, and each fork keeps its own differences, with tombstones for removed
+    keys. If a fork has more than about √n differences (n: size of the base), they are merged into a new base. So a fork
+    costs O(√n), and a change costs O(√n) on average.
 
-    Keeps insertion order, as a dictionary does; reading costs little more than with a dictionary.
+    It keeps insertion order, as a dictionary does; reading is only slightly slower than reading a dictionary.
     """
 
     __slots__ = ("_added", "_base", "_changed", "_order", "_owned")
 
     def __init__(self, base: dict[K, V] | None = None) -> None:
-        """Use this dictionary as the base; it belongs to the overlay from now on."""
+        """Use this dictionary as the base; nothing else may use it from now on."""
         self._base: dict[K, V] = {} if base is None else base
-        #: Whether the base is not shared: then it is changed in place, and there are no differences.
+        #: Whether the base is not shared: the base is then changed in place, and there are no differences.
         self._owned = True
         #: Keys of the base that have another value, or were removed.
         self._changed: dict[K, V | _Gone] = {}
-        #: Keys that were added later; if the base had one before, it is marked as removed there.
+        #: Keys that were added later; if the base also has the key, `_changed` has it as removed.
         self._added: dict[K, V] = {}
-        #: The base in its order, where it is not yet in it.
+        #: The order of the base, if the base is not sorted yet.
         self._order: _LateOrder[K, V] | None = None
 
     @overload
@@ -142,15 +142,15 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return iter(self._whole())
 
     def items(self) -> ItemsView[K, V]:
-        """All keys with their values; merges the differences first, because all are visited anyway."""
+        """All keys with their values; merges the differences first, because all entries are visited anyway."""
         return self._whole().items()
 
     def values(self) -> ValuesView[V]:
-        """All values, as `items`."""
+        """All values; merges the differences first, as `items`."""
         return self._whole().values()
 
     def select(self, keys: Iterable[K]) -> list[V]:
-        """The values of these keys, all of which must exist."""
+        """The values of these keys; all must exist."""
         added, base = self._added, self._base
         changed = cast("dict[K, V]", self._changed)
         if not changed and not added:
@@ -158,7 +158,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return [added[key] if key in added else changed[key] if key in changed else base[key] for key in keys]
 
     def in_order(self, keys: AbstractSet[K]) -> list[K]:
-        """These keys, all of which must exist, in the overlay's order; that is quick where they are among the last."""
+        """These keys in the overlay's order; all must exist. This is fast for keys near the end."""
         if len(keys) < 2:
             return list(keys)
         found: list[K] = []
@@ -176,7 +176,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         yield from (key for key in reversed(self._base) if self._changed.get(key) is not _GONE)
 
     def put(self, key: K, value: V) -> None:
-        """Set the value; an existing key keeps its place, a new one comes last."""
+        """Set the value; an existing key keeps its position, a new key is the last."""
         if self._owned or self._merge_if_many():
             self._base[key] = value
         elif key in self._base and self._changed.get(key) is not _GONE:
@@ -205,21 +205,21 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         self._base.update(values)
 
     def reorder(self, keys: list[K]) -> None:
-        """Put the keys into this order; it must list all of them."""
+        """Set the order of the keys; `keys` must contain all keys."""
         whole = self._whole()
         self._base, self._owned = {key: whole[key] for key in keys}, True
 
     def sort(self, misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
-        """Sort the keys by `rank`; all keys except these are in order already.
+        """Sort the keys by `rank`; all keys except `misplaced` are in order already.
 
-        That is done when the order is first asked for, once for all forks: most of them only look up keys.
+        The sort runs when the order is first needed, once for all forks: most forks only look up keys.
         """
         known, self._order = self._order, None
         if known is not None and known.is_found:
             self._base, known = known.found(), None
         if self._changed or self._added:
             self._merge()
-        if known is not None:  # it is out of order by these as well
+        if known is not None:  # the keys of a sort that has not run yet are also misplaced
             misplaced |= known.misplaced
         moved = misplaced & self._base.keys()
         if moved:
@@ -236,7 +236,7 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return other
 
     def _settle(self) -> None:
-        """Have the base in its order."""
+        """Sort the base, if it is not sorted yet."""
         if self._order is not None:
             self._base, self._order = self._order.found(), None
 
@@ -267,34 +267,34 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return self._base
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
-        """Everything, in order."""
+        """The whole content, in order."""
         self._settle()
         return None, {name: getattr(self, name) for name in self.__slots__}
 
     def __repr__(self) -> str:
-        """For people and failing tests."""
+        """The content, for debugging and failing tests."""
         return f"Overlay({dict(self)})"
 
 
 class _LateOrder(Generic[K, V]):
-    """The order of a base that is never changed again, found when it is first asked for."""
+    """The order of a base that is never changed again, computed when it is first needed."""
 
     __slots__ = ("_base", "_found", "_rank", "misplaced")
 
     def __init__(self, base: dict[K, V], misplaced: AbstractSet[K], rank: Callable[[K], Any]) -> None:
         self._base = base
-        #: Keys of the base; all others are in the order of `rank`.
+        #: Keys of the base that may be out of order; all other keys are sorted by `rank`.
         self.misplaced = misplaced
         self._rank = rank
         self._found: dict[K, V] | None = None
 
     @property
     def is_found(self) -> bool:
-        """Whether it has been asked for."""
+        """Whether the order has been computed."""
         return self._found is not None
 
     def found(self) -> dict[K, V]:
-        """The base in its order; it is shared, too."""
+        """The sorted base, which forks share."""
         if self._found is None:
             in_order = self._in_order()
             self._found = dict(zip(in_order, map(self._base.__getitem__, in_order), strict=True))
@@ -304,7 +304,7 @@ class _LateOrder(Generic[K, V]):
     def _in_order(self) -> list[K]:
         base, misplaced, rank = self._base, self.misplaced, self._rank
         last = list(islice(reversed(base), len(misplaced)))
-        if misplaced == set(last):  # as for new keys
+        if misplaced == set(last):  # usual for new keys
             rest = list(islice(base, len(base) - len(misplaced)))
         else:
             rest = [key for key in base if key not in misplaced]

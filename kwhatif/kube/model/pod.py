@@ -1,4 +1,4 @@
-"""Pods: the parts of `v1.Pod` that rules read, and what Events say about a pending pod."""
+"""Pods: the parts of `v1.Pod` that rules read, and the scheduling attempts that Events show."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ContainerStateTerminated(Model):
 
 
 class ContainerState(Model):
-    """`state` of a container; a running one has neither."""
+    """`state` of a container; a running container has none of these fields."""
 
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: its state, and the resources that an in-place resize has granted."""
+    """`status.containerStatuses[]`: the container's state, and the resources that an in-place resize has granted."""
 
     name: str = ""
     restart_count: Int32 = 0
@@ -104,23 +104,23 @@ class PodStatus(Model):
 
 
 class SchedulingEvents(Model):
-    """The attempts to schedule one pending pod, as far as Events show them.
+    """The attempts to schedule one pending pod that Events show.
 
-    Times are RFC 3339 in UTC. The API server keeps Events for an hour (`--event-ttl`), so there may have been more.
+    Times are RFC 3339 in UTC. The API server keeps Events for an hour (`--event-ttl`), so attempts may be missing.
     """
 
-    #: How often the pod was rejected, at least.
+    #: The minimum number of rejections of the pod.
     attempts: int = 0
-    #: The last known rejection; "" if not known.
+    #: The time of the last known rejection; "" if not known.
     last_attempt: str = ""
-    #: Whether no later attempt can be missing: the scheduler keeps the count of a series in memory, and writes it every
-    #: 30 minutes, or after 6 minutes without a new event (`client-go/tools/events/event_broadcaster.go`).
+    #: Whether `last_attempt` is certainly the last one: the scheduler keeps the count of an event series in memory, and
+    #: writes it every 30 minutes, or 6 minutes after the last event (`client-go/tools/events/event_broadcaster.go`).
     is_last: bool = True
-    #: Whether the last attempt ended with an error, or without nodes: the pod is tried again without an event.
+    #: Whether the last attempt ended with an error, or there were no nodes: the pod is then retried without an event.
     errored: bool = False
-    #: Pods that it has preempted, `namespace/name`.
+    #: Pods that this pod has preempted, `namespace/name`.
     evicted: tuple[str, ...] = ()
-    #: Whether it was scheduled after the pods were listed.
+    #: Whether this pod was scheduled after the pods were listed.
     scheduled: bool = False
 
 
@@ -145,13 +145,13 @@ class PodResourceClaim(Model):
 
 
 class PodSchedulingGroup(Model):
-    """`spec.schedulingGroup`, since 1.36: the PodGroup that the pod belongs to."""
+    """`spec.schedulingGroup`, since 1.36: the PodGroup of the pod."""
 
     pod_group_name: str = ""
 
 
 class WorkloadReference(Model):
-    """`spec.workloadRef`, in 1.35: the Workload, and the group in it, that the pod belongs to."""
+    """`spec.workloadRef`, in 1.35: the Workload of the pod, and the group in the Workload."""
 
     name: str = ""
     pod_group: str = ""
@@ -195,44 +195,44 @@ class PodSpec(Model):
 
 
 class PodAnnotations(Model):
-    """The annotations of pods that rules read; all others are dropped when they are read."""
+    """The annotations of pods that rules read; the decoder drops all other annotations."""
 
-    #: How long this pod takes in the simulation to start, to stop, and to finish by itself; and "false" for a pod
-    #: that never becomes ready.
+    #: The times in the simulation that this pod needs to start, to stop, and to finish by itself; and "false" if the
+    #: pod never becomes ready.
     start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
     stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
     run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
     ready: str = field(name="kwhatif.dev/ready", default="")
     deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
     completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
-    #: How often pods with this index have failed before, if the Job has a backoff limit per index.
+    #: The number of earlier failures of pods with this index, if the Job has a backoff limit per index.
     index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
     index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
     #: Set for a static pod, possibly to "".
     mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
     config_source: str | None = field(name="kubernetes.io/config.source", default=None)
-    #: The descheduler may always evict the pod, or prefers not to; they count if they are set to any value.
+    #: The descheduler may always evict the pod, or prefers not to evict it; any value of the annotations counts.
     evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
     prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
-    #: What the Cluster Autoscaler may do with the pod, or with volumes of it, when it drains a node; whether it counts
-    #: as a DaemonSet's; and how long it waits with new nodes for it.
+    #: For the Cluster Autoscaler: whether it may evict the pod, or ignore local volumes, when it drains a node; whether
+    #: the pod counts as a DaemonSet pod; and how long the autoscaler waits before it adds nodes for the pod.
     safe_to_evict: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict", default="")
     safe_volumes: str = field(name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", default="")
     counts_as_daemon: str = field(name="cluster-autoscaler.kubernetes.io/daemonset-pod", default="")
     scale_up_delay: str = field(name="cluster-autoscaler.kubernetes.io/pod-scale-up-delay", default="")
-    #: Karpenter leaves the pod's node alone: "true", or for so long after the pod started.
+    #: Karpenter does not disrupt the pod's node: "true", or the duration after the pod's start.
     do_not_disrupt: str = field(name="karpenter.sh/do-not-disrupt", default="")
-    #: The group of pods that another scheduler or controller has the pod in, or how many pods the group has.
+    #: The pod's group for another scheduler or controller, or the number of pods in this group.
     volcano_group: str = field(name="scheduling.k8s.io/group-name", default="")
     kai_group: str = field(name="pod-group-name", default="")
     kueue_count: str = field(name="kueue.x-k8s.io/pod-group-total-count", default="")
     lws_size: str = field(name="leaderworkerset.sigs.k8s.io/size", default="")
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
-    #: AppArmor and seccomp profiles, by annotation: the keys end with the container's name.
+    #: AppArmor and seccomp profiles by annotation; the keys end with the container's name.
     profiles: dict[str, str] = field(name="kwhatif.dev/profiles", default={})
-    #: Of a pod, or pods of a template, that run the Cluster Autoscaler: its arguments.
+    #: The arguments of the Cluster Autoscaler, if the pod or template runs it.
     autoscaler_arguments: tuple[str, ...] | None = field(name="kwhatif.dev/autoscaler-arguments", default=None)
-    #: Of pods of a template that run Karpenter: its settings that count, as `name=value`.
+    #: The settings of Karpenter that rules read, as `name=value`, if the template runs it.
     karpenter_settings: tuple[str, ...] | None = field(name="kwhatif.dev/karpenter-settings", default=None)
     #: Annotations for webhooks that inject sidecars.
     consul_inject: str = field(name="consul.hashicorp.com/connect-inject", default="")
@@ -245,7 +245,7 @@ class PodAnnotations(Model):
 
     @property
     def injection(self) -> tuple[tuple[str, str], ...]:
-        """The annotations for webhooks that inject sidecars: key and value."""
+        """(key, value) of the annotations for webhooks that inject sidecars."""
         found = ((key, getattr(self, name)) for name, key in _INJECTION)
         return tuple((key, value) for key, value in found if value)
 
@@ -256,11 +256,11 @@ _INJECTION = tuple(
     if name.endswith(("_inject", "dapr_enabled"))
 )
 NO_ANNOTATIONS = PodAnnotations()
-#: Conditions by which a kubelet says how far a resize in place is.
+#: Conditions with which the kubelet reports the progress of an in-place resize.
 RESIZE_PENDING, RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
-#: The reason of the condition DisruptionTarget on a pod whose node is gone.
+#: The reason of the condition DisruptionTarget on a pod whose node no longer exists.
 ORPHANED = "DeletionByPodGC"
-#: The finalizer that the Job controller removes once it has counted the pod.
+#: The finalizer that the Job controller removes after it has counted the pod.
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
@@ -280,20 +280,20 @@ class Pod(ApiObject):
 
 
 class TemplateText(Model):
-    """A pod template as it was read, with fields that the model lacks: JSON, parsed only when two are compared."""
+    """A pod template as in the input, with fields that the model lacks; JSON that is parsed only for comparison."""
 
     json: str = ""
-    #: What was applied before; apply uses it to find the fields that a manifest no longer has: the template within
-    #: `kubectl.kubernetes.io/last-applied-configuration`, or kubectl's `managedFields` of it; both "": not known.
+    #: The template that was applied before, for finding the fields that a manifest no longer has: from
+    #: `kubectl.kubernetes.io/last-applied-configuration`, or from kubectl's `managedFields`; both "": not known.
     applied: str = ""
     managed: str = ""
 
 
 class TemplateDigest(Model):
-    """What a snapshot keeps instead of a template: digests, which another template can be compared with."""
+    """A snapshot has this instead of a template's text: digests that can be compared with another template."""
 
     salt: str = ""
-    #: Digest of a field's path -> digest of its value; and digest of the path of a list with merge keys -> these keys.
+    #: Digest of a field's path -> digest of its value; and digest of the path of a list with merge keys -> the keys.
     fields: dict[str, str] = {}
     orders: dict[str, tuple[str, ...]] = {}
     #: Paths of the fields that were applied before; None: not known.
@@ -307,7 +307,7 @@ class PodTemplateSpec(Model):
     spec: PodSpec = PodSpec()
     text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
     digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
-    #: Tells apart a template that differs from the cluster's only in fields that the model lacks.
+    #: Set if the template differs from the cluster's only in fields that the model lacks, to distinguish them.
     mark: str = field(name="kwhatif.dev/mark", default="")
 
 
@@ -353,15 +353,15 @@ def is_terminal(pod: Pod) -> bool:
 
 
 def is_orphaned(pod: Pod) -> bool:
-    """Whether the pod garbage collector has marked it, because its node is gone (`pkg/controller/podgc`)."""
+    """Whether the pod garbage collector has marked the pod, as its node does not exist (`pkg/controller/podgc`)."""
     disrupted = pod_condition(pod, "DisruptionTarget")
     return disrupted is not None and disrupted.reason == ORPHANED
 
 
 def is_static(pod: Pod) -> bool:
-    """Whether it is the mirror of a static pod, which the kubelet creates and which is gone with the node.
+    """Whether it is the mirror pod of a static pod: the kubelet creates it, and it disappears with the node.
 
-    Kubelets before 1.17 set no owner, and dumps may have lost it: then only the annotation shows it.
+    Kubelets before 1.17 set no owner, and dumps may lack it: then only the annotation shows a mirror pod.
     """
     owner = controller_of(pod.metadata)
     return pod.metadata.annotations.mirror is not None or (owner is not None and owner.kind == "Node")
@@ -374,7 +374,7 @@ def is_daemon_pod(pod: Pod) -> bool:
 
 
 def is_node_bound(pod: Pod) -> bool:
-    """Whether the pod belongs to its node, and does not come back elsewhere: a DaemonSet's, or a static one."""
+    """Whether the pod is tied to its node, and is not recreated on another node: a DaemonSet pod or a static pod."""
     return is_daemon_pod(pod) or is_static(pod)
 
 

@@ -1,4 +1,4 @@
-"""Groups of pods (`scheduling.k8s.io/v1beta1`, gate GenericWorkload): PodGroup, and the Workload that it may be of."""
+"""Groups of pods (`scheduling.k8s.io/v1beta1`, gate GenericWorkload): PodGroup and Workload."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class NoFields(Model):
 
 
 class GangPolicy(Model):
-    """`schedulingPolicy.gang`: at least this many pods are placed together, or none."""
+    """`schedulingPolicy.gang`: at least `min_count` pods are placed together, or no pod is placed."""
 
     #: Required, and at least 1 (`admission/pod_group.py`).
     min_count: Int32 = 0
 
 
 class SchedulingPolicy(Model):
-    """`spec.schedulingPolicy`: one of the two is given."""
+    """`spec.schedulingPolicy`: exactly one of the two fields is set."""
 
     basic: NoFields | None = None
     gang: GangPolicy | None = None
 
 
 class TopologyConstraint(Model):
-    """`schedulingConstraints.topology[]`: all pods go to nodes with one value of this label."""
+    """`schedulingConstraints.topology[]`: all pods go to nodes with the same value of this label."""
 
     key: str = ""
 
@@ -39,7 +39,7 @@ class SchedulingConstraints(Model):
 
 
 class DisruptionMode(Model):
-    """`spec.disruptionMode`: whether pods are evicted one by one (`single`, the default) or all together."""
+    """`spec.disruptionMode`: whether pods are evicted separately (`single`, the default) or all together."""
 
     single: NoFields | None = None
     all: NoFields | None = None
@@ -54,14 +54,14 @@ class PodGroupResourceClaim(Model):
 
 
 class WorkloadTemplateReference(Model):
-    """`spec.workloadRef`: the Workload, and the template in it, that the group was made of."""
+    """`spec.workloadRef`: the Workload from which the group was created, and the template in the Workload."""
 
     workload_name: str = ""
     template_name: str = ""
 
 
 class GroupFields(Model):
-    """The fields that a PodGroup and its template in a Workload have in common."""
+    """The common fields of a PodGroup and of its template in a Workload."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     scheduling_constraints: SchedulingConstraints | None = None
@@ -77,36 +77,36 @@ class PodGroupSpec(GroupFields):
 
     workload_ref: WorkloadTemplateReference | None = None
     parent_composite_pod_group_name: str = ""
-    #: Set for a PodGroup of another scheduler, until the reader has recognized it.
+    #: Set for a PodGroup of another scheduler, until the decoder has recognized that group.
     min_member: Int32 = 0
 
 
 class PodGroupStatus(Model):
-    """`status` of a PodGroup: the condition PodGroupInitiallyScheduled, once it was tried."""
+    """`status` of a PodGroup: the condition PodGroupInitiallyScheduled, after the first attempt."""
 
     conditions: tuple[PodCondition, ...] = ()
 
 
 class PodGroup(ApiObject):
-    """`scheduling.k8s.io/v1beta1 PodGroup`; pods name it in `spec.schedulingGroup`."""
+    """`scheduling.k8s.io/v1beta1 PodGroup`; pods refer to it in `spec.schedulingGroup`."""
 
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
     @property
     def priority(self) -> int:
-        """The group's priority, which counts for all its pods (`PodGroupPriority`)."""
+        """The group's priority, which applies to all its pods (`PodGroupPriority`)."""
         return self.spec.priority or 0
 
     @property
     def min_count(self) -> int:
-        """How many pods have to be placed for the group to be placed at all (`getMinCount`)."""
+        """The minimum number of pods that must be placed together (`getMinCount`)."""
         gang = self.spec.scheduling_policy.gang
         return 1 if gang is None else gang.min_count
 
     @property
     def topology_key(self) -> str:
-        """The label by whose values nodes are taken together; "" without a constraint."""
+        """The label of the topology constraint: its values are the topology domains; "" without a constraint."""
         constraints = self.spec.scheduling_constraints
         return constraints.topology[0].key if constraints is not None and constraints.topology else ""
 
@@ -130,7 +130,7 @@ class CompositePodGroupTemplate(Model):
 
 
 class ControllerReference(Model):
-    """`controllerRef` of a Workload: whose pods its groups are of."""
+    """`controllerRef` of a Workload: the controller that owns the pods of its groups."""
 
     api_group: str = ""
     kind: str = ""
@@ -138,7 +138,7 @@ class ControllerReference(Model):
 
 
 class WorkloadSpec(Model):
-    """`spec` of a Workload: what its controller makes PodGroups of. The scheduler does not read it."""
+    """`spec` of a Workload: templates from which a controller creates PodGroups. The scheduler does not read it."""
 
     controller_ref: ControllerReference | None = None
     pod_group_templates: tuple[PodGroupTemplate, ...] = ()
@@ -151,23 +151,23 @@ class Workload(ApiObject):
     spec: WorkloadSpec = WorkloadSpec()
 
 
-#: The first release whose groups are modelled: up to 1.36 the API is another one.
+#: The first minor release whose groups are modelled: up to 1.36 the API is different.
 GROUPS_SINCE = 37
 
 
 def has_groups(cluster: Cluster) -> bool:
-    """Whether the scheduler of the cluster places groups of pods, by the rules that are modelled."""
+    """Whether the cluster's scheduler places pod groups by the modelled rules."""
     return GROUPS_GATE in cluster.gates and cluster.minor >= GROUPS_SINCE
 
 
 def group_of(pod: Pod) -> str:
-    """The key of the PodGroup that the pod names, `namespace/name`; "" if it names none."""
+    """The key of the pod's PodGroup, `namespace/name`; "" if the pod has no group."""
     named = pod.spec.scheduling_group
     return "" if named is None or not named.pod_group_name else f"{pod.metadata.namespace}/{named.pod_group_name}"
 
 
 def priority_of(pod: Pod, cluster: Cluster) -> int:
-    """The priority that counts when others evict the pod: its group's, if there is one (`GetPodPriority`)."""
+    """The priority of the pod as a possible victim: the priority of its group, if it has a group (`GetPodPriority`)."""
     key = group_of(pod)
     group = cluster.get(PodGroup, key) if key else None
     return (pod.spec.priority or 0) if group is None else group.priority

@@ -1,4 +1,4 @@
-"""Parts of a pod spec: containers and what they request, security contexts, affinity, tolerations, spreading."""
+"""Parts of a pod spec: containers and their requests, security contexts, affinity, tolerations, topology spread."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class ContainerResizePolicy(Model):
 
 
 class Probe(Model):
-    """A probe of a container: its times in seconds, and the host that it calls."""
+    """A probe of a container: its times in seconds, and its target host."""
 
     initial_delay_seconds: Int32 = 0
     period_seconds: Int32 = 10
@@ -161,7 +161,7 @@ class Container(Model):
 
 
 def is_sidecar(container: Container) -> bool:
-    """Whether an init container is a sidecar: it keeps running beside the others."""
+    """Whether an init container is a sidecar, which keeps running beside the other containers."""
     return container.restart_policy == "Always"
 
 
@@ -205,7 +205,7 @@ class NodeAffinity(Model):
 
 
 class PodAffinityTerm(Model):
-    """A term about other pods within one topology domain."""
+    """A term that selects other pods within one topology domain."""
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ class PodAffinityTerm(Model):
 
 
 class WeightedPodAffinityTerm(Model):
-    """A weighted preference about other pods."""
+    """A weighted preference for or against other pods."""
 
     weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
@@ -240,7 +240,7 @@ class Affinity(Model):
 
 
 class TopologySpreadConstraint(Model):
-    """`spec.topologySpreadConstraints[]`; `None` keeps upstream's meaning of an unset field."""
+    """`spec.topologySpreadConstraints[]`; `None` is an unset field, with upstream's default."""
 
     max_skew: Int32 = 0
     topology_key: str = ""

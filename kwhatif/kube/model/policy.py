@@ -1,4 +1,4 @@
-"""Priorities, disruption budgets, and the kinds that admission reads."""
+"""Priority classes, disruption budgets, and the kinds that admission reads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PodDisruptionBudgetStatus(Model):
 
 
 class PodDisruptionBudget(ApiObject):
-    """`policy/v1 PodDisruptionBudget`; a hand-written one has no status."""
+    """`policy/v1 PodDisruptionBudget`; a budget in a manifest has no status."""
 
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus | None = None
@@ -130,13 +130,13 @@ class ResourceQuota(ApiObject):
 
 
 class InjectedContainers(msgspec.Struct, frozen=True):
-    """Containers added before, and after, those of a template."""
+    """Containers that are added before and after the containers of a template."""
 
     first: tuple[Container, ...] = ()
     last: tuple[Container, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any containers are added."""
         return bool(self.first or self.last)
 
 
@@ -152,37 +152,37 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
     resources: Mapping[str, ResourceRequirements] = {}
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether the pods get anything in addition."""
         return any(
             (self.containers, self.init_containers, self.volumes, self.tolerations, self.node_selector, self.resources)
         )
 
 
 class KnownInjection(msgspec.Struct, frozen=True, kw_only=True):
-    """An injection, and the pods that it is known from."""
+    """An injection, and the pods from which it was derived."""
 
     #: The workload whose pods get it, such as `Deployment shop/web`.
     workload: str
     injection: Injection
-    #: How many pods have it.
+    #: The number of pods with this injection.
     pods: int
-    #: The workloads whose pods have it, if the workload has no pods of its own.
+    #: The workloads whose pods have this injection, if the workload has no pods of its own.
     like: tuple[str, ...] = ()
-    #: The labels and annotations that they share with it, such as `label istio-injection=enabled of the namespace`.
+    #: The labels and annotations that these workloads share with it: `label istio-injection=enabled of the namespace`.
     marks: tuple[str, ...] = ()
-    #: Whether some of the pods have more than this, or something else.
+    #: Whether some of the pods have additional or different parts.
     differ: bool = False
 
 
 class Webhooks(Protocol):
-    """Finds the parts that webhooks would add to a new pod."""
+    """Determines the parts that webhooks would add to a new pod."""
 
     def injection(self, pod: Pod, owner: str) -> KnownInjection | None:
         """The parts that are added to a pod.
 
         Args:
             pod: the pod as its controller or user creates it.
-            owner: the top-level workload that it belongs to, such as `Deployment shop/web`; "" for a bare pod.
+            owner: the pod's top-level workload, such as `Deployment shop/web`; "" for a bare pod.
         """
 
 

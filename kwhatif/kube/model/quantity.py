@@ -1,4 +1,4 @@
-"""Quantities and durations as Kubernetes writes them (`apimachinery/pkg/api/resource`; Go's `time.Duration`)."""
+"""Quantities and durations in Kubernetes' notation (`apimachinery/pkg/api/resource`; Go's `time.Duration`)."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def fits(number: int) -> bool:
 
 
 def from_float(number: float) -> int:
-    """A float64 as int64, truncated; a number out of range becomes the smallest int64, as on amd64."""
+    """A float64 converted to int64 by truncation; a number out of range becomes the smallest int64, as on amd64."""
     return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT64
 
 
-#: A quantity as it stands in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
+#: A quantity in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
 QuantityText = str | int | float
 
 NANO = 1_000_000_000
 MICRO_PER_MILLI = 1_000_000
-#: Whole numbers up to this are exact as floats, too: 8 PiB, or the same number of milli-CPU or devices.
+#: Integers up to this number are also exact as floats: 8 PiB, or the same number of milli-CPU or devices.
 LARGEST_EXACT = 2**53
 #: The largest amount: 64 PiB, or the same number of milli-CPU or devices.
 MOST_UNITS = 2**56
 
 _SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,9})")
-_MAX_EXPONENT = 100  #: keeps a hostile "1e999999999" from eating all memory
+_MAX_EXPONENT = 100  #: so that a hostile "1e999999999" cannot use all memory
 _FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -53,9 +53,9 @@ def parse_quantity(text: QuantityText) -> int:
     """Nano-units of `text`, a Kubernetes quantity.
 
     Raises:
-        ValueError: in the API server's words, when the text is not a quantity.
+        ValueError: the text is not a quantity; with the API server's message.
     """
-    # A cluster uses a few dozen distinct texts a million times.
+    # Cached, because a cluster has a few dozen different texts, a million times.
     nanos = _parsed.get(text)
     if nanos is None:
         nanos = _parsed[text] = _parse(str(text).strip())
@@ -79,7 +79,7 @@ def _parse(text: str) -> int:
 
 
 def _exponent(suffix: str) -> int:
-    """The power of ten that a decimal suffix, or an exponent, stands for."""
+    """The power of ten of a decimal suffix or an exponent."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix]
     match = _EXPONENT.fullmatch(suffix)
@@ -105,7 +105,7 @@ def _rounded_up(nanos: int, unit: int) -> int:
 
 def ceil_to_milli(nanos: int) -> int:
     """Nano-units rounded to whole milli-units, as API defaulting stores resource lists."""
-    # Not bounded as `milli_value` is: upstream rounds within the quantity, whatever its scale.
+    # No maximum, unlike `milli_value`: upstream rounds the quantity itself, at any scale.
     rounded = -(-abs(nanos) // MICRO_PER_MILLI) * MICRO_PER_MILLI
     return rounded if nanos >= 0 else -rounded
 
@@ -115,9 +115,9 @@ def to_text(nanos: int) -> QuantityText:
     return nanos // NANO if nanos % NANO == 0 else f"{nanos}n"
 
 
-# --- as the API server prints them ---------------------------------------------------------------------
+# --- quantities as the API server prints them ----------------------------------------------------------
 
-#: Notations.
+#: The three notations of a quantity.
 _PLAIN, _BINARY_SI, _EXPONENTIAL = "decimal", "binary", "exponent"
 _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIXES = ("", *_BINARY)
@@ -127,10 +127,10 @@ _PARTS = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?(.*)")
 
 
 class Quantity(int):
-    """Nano-units with a notation and, as long as nothing is added to them, the text that they were written as.
+    """Nano-units with a notation, and with the original text unless the quantity is a sum.
 
-    `1000m` prints as `1`, `1536Mi` stays as it is, a sum keeps the notation of its first operand. Sums and comparisons
-    are those of plain nano-units.
+    `1000m` prints as `1`, `1536Mi` is unchanged, and a sum keeps the notation of its first operand. Sums and
+    comparisons work as for plain nano-units.
     """
 
     notation: str
@@ -177,21 +177,21 @@ def parse_amount(quantity: QuantityText) -> Quantity:
     digits, decimals, suffix = match.groups(default="")
     if suffix.endswith("i"):
         return Quantity(nanos, _BINARY_SI)
-    # "E" alone means exa; followed by digits it is an exponent.
+    # "E" alone means exa; "E" followed by digits is an exponent.
     notation = _EXPONENTIAL if suffix[:1] in ("e", "E") and len(suffix) > 1 else _PLAIN
     power = int(suffix[1:]) if notation == _EXPONENTIAL else _DECIMAL[suffix]
     return Quantity(nanos, notation, text if _is_kept(digits, decimals, power) else "")
 
 
 def amounts(resources: Mapping[str, QuantityText] | None) -> dict[str, Quantity]:
-    """A resource list by name, in the order of the names."""
+    """A resource list as quantities, sorted by name."""
     return {name: parse_amount(resources[name]) for name in sorted(resources)} if resources else {}
 
 
 def _is_kept(digits: str, decimals: str, power: int) -> bool:
-    """Whether a decimal quantity prints as it was written.
+    """Whether a decimal quantity prints with its original text.
 
-    QUIRK: (`ParseQuantity`) it takes `1.500` and `1E3` to be in canonical form, which would be `1500m` and `1e3`.
+    QUIRK: (`ParseQuantity`) upstream treats `1.500` and `1E3` as canonical; the canonical forms are `1500m` and `1e3`.
     """
     shifted, scale = (digits or "0") + decimals, power - len(decimals)
     return scale >= _MILLI and scale % 3 == 0 and shifted[0] != "0" and not shifted.endswith("000")
@@ -212,12 +212,12 @@ def _decimal_text(nanos: int, *, exponent: bool) -> str:
         power += 3
     if exponent:
         return f"{nanos}e{power}" if power else str(nanos)
-    # QUIRK: (suffix.go) there is no suffix beyond exa, and none is written: 1000E becomes 1.
+    # QUIRK: (suffix.go) there is no suffix above exa, so the suffix is omitted: 1000E becomes 1.
     return f"{nanos}{_DECIMAL_SUFFIXES.get(power, '')}"
 
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-#: Characters; more digits would not change the value, and cost time.
+#: The maximum number of characters: more digits would not change the value, but cost time.
 _LONGEST = 200
 _PART = re.compile(r"([0-9]++\.?[0-9]*+|\.[0-9]++)(ns|us|µs|ms|s|m|h)")
 _WHOLE = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)")
@@ -236,7 +236,7 @@ def parse_duration(text: str) -> int:
 
 
 def go_duration(nanos: int) -> str:
-    """A duration as Go prints it: `1h0m0s`, `1.5s`, `20ms` (`time.Duration.String`)."""
+    """A duration in Go's notation: `1h0m0s`, `1.5s`, `20ms` (`time.Duration.String`)."""
     if nanos == 0:
         return "0s"
     sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)

@@ -21,7 +21,7 @@ class CapacityRequestPolicyRange(Model):
 
 
 class CapacityRequestPolicy(Model):
-    """How requests for a shared capacity are rounded, and which of them are valid."""
+    """The rounding of requests for a shared capacity, and the valid requests."""
 
     default: QuantityText | None = None
     valid_values: tuple[QuantityText, ...] = ()
@@ -49,12 +49,12 @@ class DeviceAttribute(Model):
 
     @property
     def is_list(self) -> bool:
-        """Whether it has more than one value (gate `DRAListTypeAttributes`)."""
+        """Whether the attribute is a list (gate `DRAListTypeAttributes`)."""
         return bool(self.ints or self.bools or self.strings or self.versions)
 
 
 class Counter(Model):
-    """An amount of something that devices of a pool share."""
+    """An amount that devices of a pool share."""
 
     value: QuantityText = 0
 
@@ -74,13 +74,13 @@ class DeviceCounterConsumption(Model):
 
 
 class DeviceTaint(Taint):
-    """`taints[]` of a device; if the time is not set, the API server sets it when it stores the object."""
+    """`taints[]` of a device; if the time is not set, the API server sets the time when it stores the object."""
 
     time_added: str | None = None
 
 
 class BasicDevice(Model):
-    """The properties of a device; the fields about nodes count only with `perDeviceNodeSelection`."""
+    """The properties of a device; fields that select nodes apply only with `perDeviceNodeSelection`."""
 
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}
@@ -101,12 +101,12 @@ class Device(BasicDevice):
     """`devices[]` of a slice."""
 
     name: str = ""
-    #: In v1beta1 everything but the name is in here; `sources` moves it.
+    #: In v1beta1 this has all fields except the name; `sources` moves them.
     basic: BasicDevice | None = None
 
 
 class ResourcePool(Model):
-    """Which pool a slice belongs to, and how many slices the pool has in this generation."""
+    """The pool of a slice, and the number of slices of the pool in this generation."""
 
     name: str = ""
     generation: Int64 = 0
@@ -170,7 +170,7 @@ class ExactDeviceRequest(Model):
 
 
 class DeviceSubRequest(Model):
-    """One of the alternatives of `firstAvailable`."""
+    """One alternative in `firstAvailable`."""
 
     name: str = ""
     device_class_name: str = ""
@@ -182,9 +182,9 @@ class DeviceSubRequest(Model):
 
 
 class DeviceRequest(ExactDeviceRequest):
-    """One request: either `exactly`, or the first available of some alternatives.
+    """One request: either `exactly`, or the first available alternative.
 
-    In v1beta1, the fields of `exactly` stand here; `sources` moves them.
+    In v1beta1, the request itself has the fields of `exactly`; `sources` moves them.
     """
 
     name: str = ""
@@ -236,7 +236,7 @@ class DeviceAllocationResult(Model):
 
 
 class AllocationResult(Model):
-    """`status.allocation`: the devices, and the nodes from which they can be used (None: all)."""
+    """`status.allocation`: the devices, and the nodes that can use them (None: all nodes)."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -310,7 +310,7 @@ class DeviceClass(ApiObject):
 
 
 class DeviceTaintSelector(Model):
-    """Which devices a rule selects: those that match all fields that are not None."""
+    """The selector of a rule: a device must match all fields that are not None."""
 
     driver: str | None = None
     pool: str | None = None
@@ -321,16 +321,16 @@ class DeviceTaintSelector(Model):
 
 
 class DeviceTaintRuleSpec(Model):
-    """`spec` of a rule; without a selector it selects no device."""
+    """`spec` of a rule; without a selector the rule selects no device."""
 
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = DeviceTaint()
 
 
 class DeviceTaintRule(ApiObject):
-    """`resource.k8s.io/v1 DeviceTaintRule` (since 1.37): a taint of devices that is not set by their driver.
+    """`resource.k8s.io/v1 DeviceTaintRule` (since 1.37): taints devices independently of their driver.
 
-    Its status (the progress of the eviction), which no rule reads, is left out.
+    Its status (the progress of the eviction) is left out, because no scheduling rule reads it.
     """
 
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

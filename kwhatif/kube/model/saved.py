@@ -1,4 +1,4 @@
-"""What is kept of the input besides its objects: their JSON for extenders, and what a saved snapshot says of itself."""
+"""Data of the input besides typed objects: the original JSON for extenders, and the metadata of a saved snapshot."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 class Originals:
-    """Pods and nodes as they were read, by kind and key (`namespace/name`, or `name`)."""
+    """The original JSON of pods and nodes, by kind and key (`namespace/name`, or `name`)."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], msgspec.Raw] = {}
 
     def add(self, json: bytes | memoryview, kind: str, namespace: str) -> None:
-        """Keep the pods and nodes of a JSON value: an object, a list object, or the bare entries of a list.
+        """Keep the pods and nodes of a JSON value: an object, a list object, or only the entries of a list.
 
-        `kind` is what they are if they do not say it, `namespace` where they are.
+        `kind` and `namespace` are the defaults for objects without these fields.
         """
         for raw, head in _objects(msgspec.Raw(json), kind):
             name = head.metadata
@@ -57,7 +57,7 @@ class Originals:
 
 
 class SessionOriginals(NamedTuple):
-    """Originals of the cluster and of the manifests, kept apart because a new pod may have an existing pod's name."""
+    """Originals of the cluster and of the manifests, separately: a new pod may have the name of an existing pod."""
 
     stored: Originals
     candidates: Originals
@@ -84,16 +84,16 @@ SAVED_API_VERSION = "kwhatif.dev/v1"
 
 
 class SavedSnapshot(ApiObject):
-    """`kwhatif.dev/v1 SavedSnapshot`: what a report depends on besides the objects."""
+    """`kwhatif.dev/v1 SavedSnapshot`: all data besides the objects that a report depends on."""
 
-    #: When the cluster was read; "": not known.
+    #: The time at which the cluster was read; "": not known.
     taken_at: str = ""
-    #: Whether that time was recorded on reading; else it is the newest time in the dump (`Cluster.taken_at`).
+    #: Whether `taken_at` was recorded when the cluster was read; otherwise it is the newest time in the dump.
     noted: bool = True
     server_version: str = ""
-    #: The namespace for manifests that name none.
+    #: The default namespace for manifests.
     namespace: str = ""
-    #: Kinds that could not be read -> why (`Cluster.unread`).
+    #: Kind that could not be read -> the reason (`Cluster.unread`).
     unread: dict[str, str] = {}
     #: Whether all other kinds were read (`Cluster.is_whole`).
     whole: bool = True
@@ -101,14 +101,14 @@ class SavedSnapshot(ApiObject):
     listed: tuple[str, ...] = ()
     #: `apiVersion/kind` -> number of objects that are not in the model, for kinds that caveats need.
     skipped: dict[str, int] = {}
-    #: About how the cluster was read.
+    #: Caveats about reading the cluster.
     caveats: tuple[dict[str, Any], ...] = ()
     anonymized: bool = False
     #: `Cluster.scheduling_events`.
     scheduling_events: dict[str, SchedulingEvents] = {}
 
     def recalled(self) -> Iterator[Caveat]:
-        """The caveats; one that another version wrote, without a known code, keeps its text."""
+        """The saved caveats; a caveat of another version with an unknown code keeps its text."""
         for caveat in self.caveats:
             try:
                 yield msgspec.convert(caveat, Caveat)

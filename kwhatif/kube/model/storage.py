@@ -1,4 +1,4 @@
-"""Storage: claims, volumes, classes, objects of CSI drivers, and the volumes of pods with sources that a rule reads."""
+"""Storage: claims, volumes, classes, CSI objects, and the volumes of pods, with sources that rules read."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class VsphereVolume(Model):
 
 
 class InTreeDisks(Model):
-    """The old in-tree disk kinds, at most one of which is set; pods and PersistentVolumes have the same fields."""
+    """The in-tree disk types; at most one is set. Pods and PersistentVolumes have the same fields."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None
@@ -208,7 +208,7 @@ class StorageClass(ApiObject):
 
 
 class CSINodeAllocatable(Model):
-    """How many volumes of a driver a node can hold."""
+    """The maximum number of volumes of a driver on a node."""
 
     count: Int32 | None = None
 
@@ -310,13 +310,13 @@ class ImageVolume(Model):
 
 
 class EmptyDirVolume(Model):
-    """`emptyDir`; `medium` "Memory": it is not on a disk of the node."""
+    """`emptyDir`; with the `medium` "Memory" it is not on a disk of the node."""
 
     medium: str = ""
 
 
 class SomeVolume(Model):
-    """A source of which only the existence matters."""
+    """A volume source without fields: rules only read whether it is set."""
 
 
 class Volume(InTreeDisks):

@@ -1,4 +1,4 @@
-"""Workloads: the controllers that make pods, and namespaces and services."""
+"""Workloads (controllers that create pods), namespaces and services."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PodFailureRule(Model):
 
 
 class PodFailurePolicy(Model):
-    """`podFailurePolicy` of a Job: the first rule that matches decides."""
+    """`podFailurePolicy` of a Job: the first matching rule decides."""
 
     rules: tuple[PodFailureRule, ...] = ()
 
@@ -63,18 +63,18 @@ class JobSpec(Model):
     suspend: bool = False
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
-    #: None: 6, or no limit if `backoff_limit_per_index` is set.
+    #: None means 6, or no limit if `backoff_limit_per_index` is set.
     backoff_limit: Int32 | None = None
     backoff_limit_per_index: Int32 | None = None
     max_failed_indexes: Int32 | None = None
     active_deadline_seconds: Int64 | None = None
-    #: How long the Job is kept after it has finished; None: forever.
+    #: The time that the Job is kept after it has finished; None: it is never deleted.
     ttl_seconds_after_finished: Int32 | None = None
-    #: "": Failed if there is a pod failure policy, else TerminatingOrFailed.
+    #: "" means Failed if there is a pod failure policy, otherwise TerminatingOrFailed.
     pod_replacement_policy: str = ""
     pod_failure_policy: PodFailurePolicy | None = None
     success_policy: SuccessPolicy | None = None
-    #: The controller, if it is not Kubernetes' own.
+    #: The controller, if it is not the built-in Job controller.
     managed_by: str = ""
 
 
@@ -88,18 +88,18 @@ class JobCondition(Model):
 
 
 class UncountedPods(Model):
-    """`status.uncountedTerminatedPods` of a Job: UIDs of finished pods that are not in its counts yet."""
+    """`status.uncountedTerminatedPods` of a Job: UIDs of finished pods that the Job's counts do not include yet."""
 
     succeeded: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
 
 class JobStatus(Model):
-    """`status` of a Job: how its pods ended, and whether it has finished."""
+    """`status` of a Job: the results of its pods, and whether it has finished."""
 
     succeeded: Int32 = 0
     failed: Int32 = 0
-    #: Such as `0-2,5`.
+    #: Ranges of indexes, such as `0-2,5`.
     completed_indexes: str = ""
     failed_indexes: str = ""
     start_time: str | None = None
@@ -125,10 +125,10 @@ class CronJobSpec(Model):
     """`spec` of a CronJob."""
 
     suspend: bool = False
-    #: In cron's format, in `time_zone`; "": that of kube-controller-manager.
+    #: In cron's format, in `time_zone`; an empty time zone is the one of kube-controller-manager.
     schedule: str = ""
     time_zone: str = ""
-    #: "": Allow.
+    #: "" means Allow.
     concurrency_policy: str = ""
     starting_deadline_seconds: Int64 | None = None
     successful_jobs_history_limit: Int32 | None = None
@@ -143,12 +143,12 @@ class CronJob(ApiObject):
 
 
 def completions_of(spec: JobSpec) -> int | None:
-    """How many pods must succeed; None: the first success completes the Job."""
+    """The number of pods that must succeed; None: the first success completes the Job."""
     return 1 if spec.completions is None and spec.parallelism is None else spec.completions
 
 
 class NamespaceAnnotations(Model):
-    """The annotations of namespaces that affect their pods; all others are dropped when they are read."""
+    """The annotations of namespaces that affect their pods; the decoder drops all other annotations."""
 
     linkerd_inject: str = field(name="linkerd.io/inject", default="")
 
@@ -166,7 +166,7 @@ class Namespace(ApiObject):
 
 
 class ServiceSpec(Model):
-    """`spec` of a service; a missing selector and an empty one differ."""
+    """`spec` of a service; a missing selector differs from an empty selector."""
 
     selector: dict[str, str] | None = None
 
@@ -186,7 +186,7 @@ class RollingUpdate(Model):
 
 
 class UpdateStrategy(Model):
-    """`strategy` of a Deployment, `updateStrategy` of the others."""
+    """`strategy` of a Deployment, `updateStrategy` of a DaemonSet or StatefulSet."""
 
     type: str = ""
     rolling_update: RollingUpdate | None = None
@@ -208,9 +208,9 @@ class ReplicationController(ApiObject):
 
 
 class RolloutAnnotations(Model):
-    """What the Deployment controller stores on its ReplicaSets, as text; all other annotations are dropped."""
+    """The annotations that the Deployment controller sets on its ReplicaSets; all other annotations are dropped."""
 
-    #: The Deployment's replicas, and the maximum with maxSurge, when the ReplicaSet was last scaled.
+    #: When the ReplicaSet was last scaled: the Deployment's replicas, and the maximum with maxSurge.
     desired_replicas: str = field(name="deployment.kubernetes.io/desired-replicas", default="")
     max_replicas: str = field(name="deployment.kubernetes.io/max-replicas", default="")
     revision: str = field(name="deployment.kubernetes.io/revision", default="")
@@ -247,9 +247,9 @@ class DeploymentSpec(Model):
     strategy: UpdateStrategy = UpdateStrategy()
     paused: bool = False
     min_ready_seconds: Int32 = 0
-    #: None: 10 old ReplicaSets without pods are kept.
+    #: The number of old ReplicaSets without pods to keep; None means 10.
     revision_history_limit: Int32 | None = None
-    #: None: 600.
+    #: None means 600 seconds.
     progress_deadline_seconds: Int32 | None = None
 
 
@@ -266,7 +266,7 @@ class StatefulSetOrdinals(Model):
 
 
 class ClaimRetentionPolicy(Model):
-    """`spec.persistentVolumeClaimRetentionPolicy` of a StatefulSet: Retain (also where it is empty), or Delete."""
+    """`spec.persistentVolumeClaimRetentionPolicy` of a StatefulSet: Retain (also if empty), or Delete."""
 
     when_deleted: str = ""
     when_scaled: str = ""
@@ -288,7 +288,7 @@ class StatefulSetSpec(Model):
 
 
 class StatefulSetStatus(Model):
-    """`status` of a StatefulSet: its revisions, as in its pods' labels, and how many pods have the current one."""
+    """`status` of a StatefulSet: its revisions, as in its pods' labels, and the pods of the current revision."""
 
     current_revision: str = ""
     update_revision: str = ""
@@ -317,16 +317,16 @@ class DaemonSet(ApiObject):
     spec: DaemonSetSpec = DaemonSetSpec()
 
 
-#: Kinds with `spec.replicas`, which the subresource `scale` reads and writes.
+#: Kinds with `spec.replicas` and the subresource `scale`.
 Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
 SCALABLE: tuple[type[Scalable], ...] = get_args(Scalable)
-#: Kinds whose controllers make pods themselves, and own them.
+#: Kinds whose controllers create and own pods directly.
 PodController = DaemonSet | Job | ReplicaSet | ReplicationController | StatefulSet
-#: By kind, as owner references name them.
+#: Pod controllers by kind, as in owner references.
 POD_CONTROLLERS: Mapping[str, type[PodController]] = {kind.__name__: kind for kind in get_args(PodController)}
-#: Kinds with a template of pods.
+#: Kinds with a pod template.
 Workload = CronJob | Deployment | PodController
 WORKLOADS: tuple[type[Workload], ...] = get_args(Workload)
-#: Kinds that can be asked about: pods, and kinds that create pods; in the order in which messages list them.
+#: Kinds that questions accept: pods, and kinds that create pods; in the order of messages.
 PodSource = Pod | Scalable | DaemonSet | Job | CronJob
 POD_SOURCES: tuple[type[PodSource], ...] = get_args(PodSource)

@@ -5,7 +5,7 @@ Candidates come from the search; the proof keeps those that help.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,8 +25,7 @@ from kwhatif.questions.advise.pools import of_autoscaler
 from kwhatif.questions.advise.proof import Asking, Proof, Proven
 from kwhatif.questions.advise.rows import FoundAdvice, Rows, going
 from kwhatif.questions.advise.search import Search, Searched
-from kwhatif.questions.decisions.decide import in_full, objections_of
-from kwhatif.questions.decisions.described import Describe
+from kwhatif.questions.decisions.decide import objections_of
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
@@ -34,7 +33,6 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow, GoingRow
 from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
-from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
@@ -258,23 +256,20 @@ class Capture:
         self._session = session
         self.scenes: dict[str, Captured] = {}
 
-    def __call__(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-        """How the decision about a pod is explained, see `Question.explain`."""
-        if result.outcome not in FAILING or result.outcome in explained:
-            return None
-        return self._describe
+    def of(self, question: Question) -> Question:
+        """The question whose scenes are kept."""
+        return replace(question, explain="failures", captured=self._keep)
 
-    def _describe(self, whole: Attempt) -> Decision:
+    def _keep(self, whole: Attempt) -> None:
         cycle, session = whole.cycle, self._session
         scene = PodAttempt(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
         self.scenes[cycle.pod.key] = Captured(scene, objections_of(whole))
-        return in_full(whole)
 
 
 def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
     """What would help pods that do not fit: a report with the section `advise`."""
     capture = Capture(session)
-    question = replace(question, explain=capture)
+    question = capture.of(question)
     answer = judge(session, question)
     found = advise(session, question, answer, capture.scenes, limits)
     return replace(answer.report(session, "advise"), advise=found)
@@ -283,7 +278,7 @@ def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
 def advice_for(session: Session, question: Question, limits: Limits) -> Iterator[FoundAdvice]:
     """The same, but only the advice, workload by workload."""
     capture = Capture(session)
-    question = replace(question, explain=capture)
+    question = capture.of(question)
     found, _ = _advisors(session, question, judge(session, question), capture.scenes, limits)
     for each in found:
         yield from each.advice(limits.most)

@@ -57,7 +57,7 @@ class GangAdvisor:
     """Finds and proves advice for one group."""
 
     def __init__(self, session: Session, question: Question, answer: Answer, group: GroupRow) -> None:
-        self._session, self._question, self._row = session, replace(question, explain=None), group
+        self._session, self._question, self._row = session, replace(question, explain="nothing"), group
         self._cluster = answer.cluster
         self._group = answer.cluster.all(PodGroup)[group.group]
         self._given = next((each for each in question.applied if _is_group(each, group.group)), None)

@@ -35,7 +35,7 @@ from kwhatif.questions.rows import text_of
 from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.generated import has_made_up_uid
+from kwhatif.workloads.names import has_made_up_uid
 
 # --- claims ----------------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Asking:
                 return None
             workload, session = _in_its_place(workload, made, session)
         applied = [workload if each is self._workload else each for each in self._question.applied]
-        answer = judge(session, replace(self._question, applied=applied, explain=_nothing))
+        answer = judge(session, replace(self._question, applied=applied, explain="nothing"))
         return self._proof(answer.judged, answer.others)
 
     def _proof(self, judged: Iterable[JudgedWorkload], others: Iterable[Decision]) -> Proof:
@@ -198,7 +198,3 @@ def _in_its_place(workload: Applied, made: object, session: Session) -> tuple[Ap
             state.apply(Upsert(stored))
             session, made = session.after_edits(state, (), session.caveats), stored
     return replace(workload, object=made), session
-
-
-def _nothing(result: object, explained: object) -> None:
-    del result, explained

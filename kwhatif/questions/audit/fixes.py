@@ -310,7 +310,8 @@ class Fixes:
         session = self._player.session.at(played.engine.api_server.state.fork())
         source = SourceRow(file=f"pod/{worst.example}", object=f"Pod {worst.example}")
         applied = Applied(pod, source, restarted=True)
-        for each in advice_for(session, Question(applied=(applied,), full=True), Limits(6, 1, evicting=False)):
+        question = Question(applied=(applied,), counts_pending=True)
+        for each in advice_for(session, question, Limits(6, 1, evicting=False)):
             edits = self._edits(each, worst, scenario)
             if edits:
                 yield edits

@@ -22,7 +22,7 @@ from kwhatif.questions.maintenance.outage import OutageSimulation, goes_with_its
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.ending import who
-from kwhatif.questions.story.played import Played
+from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.report.risks import AuditCause, AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import BlockedRow, PendingRow
 from kwhatif.scheduler.framework.profile import profile_of
@@ -48,7 +48,7 @@ _STAYS: Mapping[str, AuditCause] = {
 }
 
 
-def harms_of(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+def harms_of(played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """Everything that is worse, whatever the what-if was."""
     found = _Found(played, scenario, stage)
     pending = [*found.pending(), *found.unattached()]
@@ -81,7 +81,7 @@ class PlayedProbe:
             yield CutAtHorizon(what_ifs=(scenario.name,), horizon=cut)
         played.engine.end()
 
-    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What is wrong at the end: everything that is worse, unless the probe looks for something else."""
         return harms_of(played, scenario, stage)
 
@@ -89,7 +89,7 @@ class PlayedProbe:
 class _Found:
     """One played what-if."""
 
-    def __init__(self, played: Played, scenario: AuditScenario, stage: Stage) -> None:
+    def __init__(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> None:
         self._played = played
         self._engine = played.engine
         self._ending = played.ending
@@ -357,7 +357,7 @@ class _Found:
         return self._stage.priorities.get(workload, 0)
 
 
-def evicted_by(played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+def evicted_by(played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
     """The workloads that matter and are evicted for the pods of a class."""
     return _Found(played, scenario, stage).evicted(scenario.about)
 

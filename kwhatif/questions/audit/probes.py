@@ -25,11 +25,11 @@ from kwhatif.questions.audit.standing import BudgetProbe, Pending, Returns, Upgr
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played, together
 from kwhatif.questions.story.rows import story_of
+from kwhatif.questions.story.settled_cluster import Simulation, together
 from kwhatif.report.risks import AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import Story
-from kwhatif.workloads.autoscaling import scalers_of, target_of
+from kwhatif.workloads.counts import scalers_of, target_of
 from kwhatif.workloads.expand import replicas_of
 
 
@@ -118,7 +118,7 @@ class _Edited(_EditProbe):
 
     harm: AuditHarm
 
-    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What is worse at the end; the pods of the workload itself that get no node are the subject."""
         for row in super().found(played, scenario, stage):
             is_own = row.subject == scenario.about and row.cause != "loop"
@@ -222,7 +222,7 @@ class Arrival(_EditProbe):
         skipped = f"no workload has the class {', '.join(unused)}" if unused else ""
         return Asked(found, skipped or ("" if found else "no class may evict"))
 
-    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """The workloads that matter and are evicted."""
         return evicted_by(played, scenario, stage)
 

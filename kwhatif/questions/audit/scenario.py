@@ -17,8 +17,8 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.ending import Ending
-from kwhatif.questions.story.played import Played, Player, SettledCluster
-from kwhatif.questions.story.simulate import Playing
+from kwhatif.questions.story.settled_cluster import ScenarioPlayer, SettledCluster, Simulation
+from kwhatif.questions.story.simulate import StepPlayer
 from kwhatif.report.risks import HarmRow, ProbeName
 
 
@@ -55,7 +55,7 @@ class AuditOutcome(msgspec.Struct, frozen=True):
     took: float = 0.0
 
 
-class EditSimulation(Played):
+class EditSimulation(Simulation):
     """A simulation in which an edit is made, if any."""
 
     def __init__(self, base: SettledCluster, edit: Edit | None) -> None:
@@ -63,7 +63,7 @@ class EditSimulation(Played):
         super().__init__(base)
         self._edit = edit
         if edit is not None:
-            Playing(self.engine, base.session.namespace).perform(SourcedEdit(edit.text, edit))
+            StepPlayer(self.engine, base.session.namespace).perform(SourcedEdit(edit.text, edit))
             self.engine.settle()
 
     @property
@@ -72,7 +72,7 @@ class EditSimulation(Played):
         return Ending(self.engine) if self._edit is None else super().ending
 
 
-class Stage(Player[AuditScenario, AuditOutcome]):
+class Stage(ScenarioPlayer[AuditScenario, AuditOutcome]):
     """What the probes see of the player: the settled cluster, and results that are kept."""
 
     #: Which what-ifs are asked changes no outcome.
@@ -103,7 +103,7 @@ class Stage(Player[AuditScenario, AuditOutcome]):
             found[name] = max(found.get(name, info.priority), info.priority)
         return found
 
-    def played(self, scenario: AuditScenario) -> Played:
+    def played(self, scenario: AuditScenario) -> Simulation:
         """The simulation of the scenario, as the command plays it that shows its findings."""
         match scenario.probe:
             case "outage" | "zone":

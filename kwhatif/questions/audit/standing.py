@@ -19,7 +19,7 @@ from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played
+from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
 from kwhatif.report.risks import AuditCause, HarmRow, ProbeName
 from kwhatif.scheduler.framework.attempt import objections_on
@@ -46,7 +46,7 @@ class Pending(PlayedProbe):
         del session, namespace
         return Asked([NOW])
 
-    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What stays pending, or refused, if nothing happens; gated pods are meant to wait."""
         return (row for row in super().found(played, scenario, stage) if row.cause != "gates")
 
@@ -291,7 +291,7 @@ class BudgetProbe(PlayedProbe):
             return
         yield from super().harms(scenario, stage)
 
-    def found(self, played: Played, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
+    def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """A budget that allows the eviction of all of its pods at once."""
         base = stage.base.engine.api_server.state.cluster
         pods = _running(pods_selected_by(scenario.about, base))

@@ -43,7 +43,7 @@ from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
-from kwhatif.workloads.many import wanted
+from kwhatif.workloads.counts import wanted
 
 
 class Part(NamedTuple):

@@ -78,7 +78,7 @@ class PendingToTry(NamedTuple):
 def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
     """Unschedulable pods that nothing requeues are left out.
 
-    None is, if a workload with pending pods is asked for by name, as in `judge`.
+    But all are tried if a workload with pending pods is asked for by name, as in `judge`.
 
     Args:
         session: the cluster as it was.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from kwhatif.kube.model.caveat.scheduling import (
 )
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.decide import ignored, in_short
+from kwhatif.questions.decisions.decide import decision_of, ignored, in_full, in_short
 from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
@@ -87,7 +87,37 @@ def _is_there(placed: ScheduleResult, state: State) -> bool:
 #: From a whole attempt to a decision that says why.
 Describe = Callable[[Attempt], Decision]
 #: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explain = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
+Explainer = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
+#: Which decisions about the pods of a workload say why. `failures`: the first of each outcome but `Placed`, with a few
+#: nodes of each kind. `outcomes`: the first of each outcome, with all nodes.
+Explain = Literal["nothing", "failures", "outcomes"]
+
+
+def explainer(
+    explain: Explain, described: int | None = None, captured: Callable[[Attempt], None] | None = None
+) -> Explainer:
+    """How decisions are explained.
+
+    Args:
+        explain: which of them.
+        described: how many candidates for eviction each describes where all nodes are shown, best first; None: all.
+        captured: called with each attempt that is explained, before anything changes.
+    """
+
+    def describe(whole: Attempt) -> Decision:
+        if captured is not None:
+            captured(whole)
+        return in_full(whole) if explain == "failures" else decision_of(whole, described=described)
+
+    def chosen(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+        if explain == "nothing" or result.outcome in explained:
+            return None
+        return None if explain == "failures" and result.outcome == "Placed" else describe
+
+    return chosen
+
+
+_NOT_EXPLAINED = explainer("nothing")
 
 
 class UncountedEvictions:
@@ -136,7 +166,7 @@ class Explained:
 class Described:
     """Results of a scheduler as decisions, each described before anything changes."""
 
-    def __init__(self, api_server: ApiServer, profiles: Mapping[str, Profile], explain: Explain) -> None:
+    def __init__(self, api_server: ApiServer, profiles: Mapping[str, Profile], explain: Explainer) -> None:
         """`explain`: which decisions say why, and how."""
         self._api_server = api_server
         self._profiles = profiles
@@ -161,21 +191,19 @@ class Described:
         """None: another scheduler places it."""
         return profile_of(pod, self._profiles)
 
-    def described(
-        self, explained: Explained, result: ScheduleResult, whole: Callable[[], Attempt] | None = None
-    ) -> Decision:
+    def described(self, explained: Explained, result: ScheduleResult, whole: Attempt | None = None) -> Decision:
         """The decision, explained if needed: that is noted.
 
         Args:
             explained: what pods like it have explained already.
             result: about the pod.
-            whole: the whole attempt, on a state without the pod; None: there is none yet.
+            whole: the whole attempt, as things are; None: it is yet to be made, if it is needed.
         """
         describe = self._explain(result, explained.outcomes)
         explained.outcomes.add(result.outcome)
         if describe is None:
             return in_short(result)
-        found = self._with_others(result, describe, self.attempt(result.pod) if whole is None else whole())
+        found = self._with_others(result, describe, whole or self.attempt(result.pod))
         if result.outcome == "Placed" and found.node != result.node:
             found = replace(found, node=result.node)
         return replace(found, ties=result.ties) if result.hinted else found
@@ -203,7 +231,7 @@ class AtOnce(Described):
         self,
         api_server: ApiServer,
         profiles: Mapping[str, Profile],
-        explain: Explain = lambda _result, _explained: None,
+        explain: Explainer = _NOT_EXPLAINED,
         *,
         counts_budgets: bool = True,
     ) -> None:
@@ -224,9 +252,7 @@ class AtOnce(Described):
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)
-        decision = (
-            in_short(result) if explained is None else self.described(explained, result, partial(self._whole, result))
-        )
+        decision = in_short(result) if explained is None else self.described(explained, result, result.whole)
         if result.victims and not self._counts_budgets:
             decision = self.uncounted.as_left(decision)
             self.uncounted.add(result.victims)
@@ -234,13 +260,6 @@ class AtOnce(Described):
             self._earlier[result.pod.key] = result.settled
             self.earlier.append(decision)
         return decision
-
-    def _whole(self, result: ScheduleResult) -> Attempt:
-        """The attempt that was made, if it was a whole one: the pod is taken out of its state."""
-        if result.whole is None:
-            return self.attempt(result.pod)
-        self._api_server.state.apply(Delete(Pod, result.pod.key))
-        return result.whole
 
     def _look_at_taints(self, pod: PodInfo, name: str) -> None:
         node = self._api_server.state.by_name[name].node

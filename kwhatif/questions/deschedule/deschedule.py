@@ -24,8 +24,8 @@ from kwhatif.questions.deschedule.replacements import Replacements, fingerprint
 from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.asked import admission_not_asked, new_pods
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import SettledCluster
 from kwhatif.questions.story.rows import story_of
+from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.report import Report
 from kwhatif.report.deciders import (
     Course,

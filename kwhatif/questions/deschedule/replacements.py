@@ -12,7 +12,7 @@ from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
 from kwhatif.questions.rows import owner_of
-from kwhatif.questions.story.played import Played, SettledCluster
+from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation
 from kwhatif.report.deciders import Landing, ReplacementCause, ReplacementRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.state import State
@@ -23,7 +23,7 @@ _DO_NOT_WAIT = frozenset({"Job", "ReplicaSet", "ReplicationController"})
 _COUNTED = (ReplicaSet, ReplicationController)
 
 
-class Replacements(Played):
+class Replacements(Simulation):
     """One simulation, in which the descheduler evicts repeatedly."""
 
     def __init__(self, base: SettledCluster) -> None:

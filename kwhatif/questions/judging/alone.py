@@ -24,7 +24,7 @@ from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
 from kwhatif.questions.decisions.described import caveats_of
 from kwhatif.questions.judging.manifest_rollout import Planned
-from kwhatif.questions.judging.run import Played
+from kwhatif.questions.judging.run import ManifestOutcome
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.pod_groups import GroupTurns
@@ -37,9 +37,9 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
+from kwhatif.workloads.counts import beyond, capped
 from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.many import beyond, capped
 from kwhatif.workloads.template import ReplicaGroup
 
 
@@ -168,10 +168,10 @@ class AloneRun:
         else:
             self._decisions.append(self._decide(NewPod(pod), self._state))
 
-    def play(self) -> Played:
+    def play(self) -> ManifestOutcome:
         """What becomes of all of them."""
         groups = self._place_groups()
-        return Played(
+        return ManifestOutcome(
             planned=(),
             others=self._decisions,
             earlier=[],

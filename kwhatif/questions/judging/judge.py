@@ -26,13 +26,13 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
-from kwhatif.questions.decisions.decide import decision_of, in_full, refusal
-from kwhatif.questions.decisions.described import Describe, Explain
+from kwhatif.questions.decisions.decide import refusal
+from kwhatif.questions.decisions.described import explainer
 from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
 from kwhatif.questions.judging.question import Answer, Question
-from kwhatif.questions.judging.run import InstantRun, Played
+from kwhatif.questions.judging.run import InstantRun, ManifestOutcome
 from kwhatif.questions.manifests.applied import (
     Applied,
     apply_groups,
@@ -50,10 +50,9 @@ from kwhatif.questions.pod_groups import is_about_groups
 from kwhatif.questions.rows import room_for_pods, workload_row
 from kwhatif.questions.session.completeness import without_modelled
 from kwhatif.questions.session.session import Session
-from kwhatif.report.decision import JudgedWorkload, Outcome
+from kwhatif.report.decision import JudgedWorkload
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
 from kwhatif.state.change import Upsert
@@ -115,13 +114,13 @@ def mode_of(planned: Sequence[Planned], cluster: Cluster) -> Mode:
 
 
 #: About objects of the manifests; and all that was found.
-_Found = tuple[list[JudgedWorkload], Played]
+_Found = tuple[list[JudgedWorkload], ManifestOutcome]
 
 
 def judge(session: Session, question: Question) -> Answer:
     """Apply everything, and decide about every pod; the session is not changed.
 
-    Helm hooks that end are judged in order, before and after the rest, each as if those before it were gone.
+    Helm hooks that end are judged in order, before and after the rest. A hook is gone when the next one is judged.
     A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
     """
     objects = with_names([each.object for each in question.applied], session.cluster)
@@ -150,6 +149,7 @@ class _Judging:
     def __init__(self, session: Session, question: Question) -> None:
         self._session = session
         self._question = question
+        self._explain = explainer(question.explain, question.described, question.captured)
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
@@ -177,8 +177,8 @@ class _Judging:
     def answer(self) -> Answer:
         question = self._question
         is_alone = question.alone or not question.admission
-        judged, played = self._alone() if is_alone else self._in_order()
-        others = played.others
+        judged, outcome = self._alone() if is_alone else self._in_order()
+        others = outcome.others
         self._caveats.update(dict.fromkeys(self._new_pods.caveats))
         self._caveats.update(self._assumed)
         if question.pending is None and not (judged or others or self._problems):
@@ -195,7 +195,7 @@ class _Judging:
             alone=is_alone,
             judged=judged,
             others=others,
-            earlier=played.earlier,
+            earlier=outcome.earlier,
             reacted=self._reacted,
             caveats=self._caveats,
             problems=self._problems,
@@ -216,9 +216,9 @@ class _Judging:
                     run.add(applied)
         for info in self._asked_pending():
             run.add_pending(info.pod)
-        played = run.play()
-        others = [*(each for row in refused for each in row.decided), *played.others]
-        return self._noted(played), replace(played, others=others)
+        outcome = run.play()
+        others = [*(each for row in refused for each in row.decided), *outcome.others]
+        return self._noted(outcome), replace(outcome, others=others)
 
     def _refused_claims(self) -> list[Planned]:
         claims = self._new_pods.apply_claims(self._question.applied)
@@ -243,20 +243,20 @@ class _Judging:
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         planned.append(workload)
         again, question = [each.copy() for each in planned], self._question
-        played = self._instant(planned, before.fork()) if mode_of(planned, self._cluster) == "instant" else None
-        if played is None or (question.goes_on and self._is_retried(played)):
-            played = self._settled(again, before)
-        judged = self._noted(played)
-        if played.evicting >= _BURST and question.reacts and question.goes_on:
-            self._reacted = self._once_all_react(again, before, played.evicting)
-        return judged, played
+        outcome = self._instant(planned, before.fork()) if mode_of(planned, self._cluster) == "instant" else None
+        if outcome is None or (question.goes_on and self._is_retried(outcome)):
+            outcome = self._settled(again, before)
+        judged = self._noted(outcome)
+        if outcome.evicting >= _BURST and question.reacts and question.goes_on:
+            self._reacted = self._once_all_react(again, before, outcome.evicting)
+        return judged, outcome
 
-    def _is_retried(self, played: Played) -> bool:
+    def _is_retried(self, outcome: ManifestOutcome) -> bool:
         """Whether a pod that has found no node may find one later: a new one, or as others have theirs."""
-        decisions = (*(each for row in played.planned for each in row.decided), *played.others, *played.earlier)
+        decisions = (*(each for row in outcome.planned for each in row.decided), *outcome.others, *outcome.earlier)
         is_stuck = any(each.outcome == "Unschedulable" for each in decisions)
         grows = is_stuck and self._session.scaling is not None
-        return grows or fits_later(played.planned, played.api_server.state, self._session.profiles)
+        return grows or fits_later(outcome.planned, outcome.api_server.state, self._session.profiles)
 
     def _once_all_react(self, planned: Sequence[Planned], state: State, evicting: int) -> list[JudgedWorkload]:
         """What becomes of the pods once all have reacted to evictions; a caveat, where that takes too long."""
@@ -265,15 +265,15 @@ class _Judging:
         self._caveats[EvictionsAtOnce(count=evicting)] = None
         return []
 
-    def _noted(self, played: Played) -> list[JudgedWorkload]:
+    def _noted(self, outcome: ManifestOutcome) -> list[JudgedWorkload]:
         """What a run says goes into the answer."""
-        self._caveats.update(dict.fromkeys(played.caveats))
-        self._assumed.update(dict.fromkeys(played.assumed))
-        self.end, self._groups, self._growth = played.api_server.state, played.groups, played.growth
-        judged = list(map(self._judged, played.planned))
+        self._caveats.update(dict.fromkeys(outcome.caveats))
+        self._assumed.update(dict.fromkeys(outcome.assumed))
+        self.end, self._groups, self._growth = outcome.api_server.state, outcome.groups, outcome.growth
+        judged = list(map(self._judged, outcome.planned))
         if self._question.goes_on:
             known = [each for each in self._caveats if isinstance(each, OrderOfEquals)]
-            found = largest([*known, *rivals(played.planned, self.end, self._session.profiles)])
+            found = largest([*known, *rivals(outcome.planned, self.end, self._session.profiles)])
             self._caveats = {each: None for each in self._caveats if each not in known} | dict.fromkeys(found)
         return judged
 
@@ -281,7 +281,7 @@ class _Judging:
         if self._session.attempts is not None:
             self._session.attempts.note_more()
 
-    def _settled(self, planned: Sequence[Planned], state: State) -> Played:
+    def _settled(self, planned: Sequence[Planned], state: State) -> ManifestOutcome:
         """With time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
@@ -290,7 +290,7 @@ class _Judging:
         asleep = self._asleep(pending, planned)
         return SettledRun(self._session, state, planned, pending, self._explain, asleep).play()
 
-    def _instant(self, planned: Sequence[Planned], state: State) -> Played | None:
+    def _instant(self, planned: Sequence[Planned], state: State) -> ManifestOutcome | None:
         """Each pod on its node before the next one's turn; None: controllers never settle, which time may show."""
         pending = self._pending(planned, state)
         asleep = () if self._question.pending is not None else self._asleep(pending, planned)
@@ -302,13 +302,7 @@ class _Judging:
 
     def _pending(self, planned: Sequence[Planned], state: State) -> PendingPods:
         wanted = {info.key for info in self._asked_pending()}
-        return PendingPods(self._session, state, planned, wanted=wanted, full=self._question.full)
-
-    @property
-    def _explain(self) -> Explain:
-        question = self._question
-        explain_all = partial(_explain_all, partial(decision_of, described=question.described))
-        return question.explain or (explain_all if question.full else _explain_few)
+        return PendingPods(self._session, state, planned, wanted=wanted, counts=self._question.counts_pending)
 
     def _is_made_of_another(self, applied: Applied) -> bool:
         """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
@@ -349,16 +343,6 @@ class _Judging:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
         return JudgedWorkload(row, decisions, workload.applied.ignore)
-
-
-def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-    """The first of each outcome but the good one, with a few nodes of each kind."""
-    return None if result.outcome in ("Placed", *explained) else in_full
-
-
-def _explain_all(describe: Describe, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-    """The first of each outcome, with all nodes."""
-    return None if result.outcome in explained else describe
 
 
 def _refused(applied: Applied, denied: Denied, cluster: Cluster) -> Planned:

@@ -107,7 +107,7 @@ class PendingPods:
     """The pending pods of a state, beside what is asked about."""
 
     def __init__(
-        self, session: Session, state: State, planned: Sequence[Planned], *, wanted: Collection[str], full: bool
+        self, session: Session, state: State, planned: Sequence[Planned], *, wanted: Collection[str], counts: bool
     ) -> None:
         """Set up.
 
@@ -116,7 +116,8 @@ class PendingPods:
             state: the same, with everything that was applied but pods and what makes them.
             planned: what is asked about.
             wanted: the keys of pods that are asked for by themselves.
-            full: whether pending pods count with the workloads that are asked about; else with those asked for by name.
+            counts: whether pending pods count with all workloads that are asked about, or only with those that are
+                asked for by name.
         """
         self._session = session
         self._state = state
@@ -130,13 +131,13 @@ class PendingPods:
             if info.key not in gone
         ]
         #: Those whose fate is asked for, by key, in the order of the queue.
-        self.asked: Mapping[str, AskedPod] = dict(self._asked(wanted, full=full))
+        self.asked: Mapping[str, AskedPod] = dict(self._asked(wanted, counts=counts))
 
-    def _asked(self, wanted: Collection[str], *, full: bool) -> Iterator[tuple[str, AskedPod]]:
+    def _asked(self, wanted: Collection[str], *, counts: bool) -> Iterator[tuple[str, AskedPod]]:
         by_owner: dict[str, Explained] = {}
         for info in self.in_order:
             workload = self.workloads.get(info.key)
-            if workload is not None and (full or workload.applied.restarted or workload.plan.pod is not None):
+            if workload is not None and (counts or workload.applied.restarted or workload.plan.pod is not None):
                 yield info.key, AskedPod(workload.explained, workload)
             elif info.key in wanted:
                 yield info.key, AskedPod(by_owner.setdefault(owner_of(info.pod) or info.key, Explained()))
@@ -151,8 +152,8 @@ class PendingPods:
     def unschedulable(self, applied: Sequence[Applied]) -> Collection[str]:
         """The keys of those that are not tried, in the order of the queue.
 
-        None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
-        others with it. What belongs to an object of the manifests is judged with that object.
+        There are none where a pending pod is asked for by name: the answer is what becomes of it when it is tried
+        again, and the others are tried with it. What belongs to an object of the manifests is judged with that object.
         """
         if any(workload.applied.restarted for workload in self.workloads.values()):
             return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, JudgedWorkload
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
+from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Upsert
@@ -46,17 +47,19 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     admission: bool = True
     #: Whether each pod is judged as if it were the only one, the next in the queue.
     alone: bool = False
-    #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
-    full: bool = False
-    #: How many candidates for eviction they describe, best first; None: all.
+    #: Whether pods that were pending already count with their workloads.
+    counts_pending: bool = False
+    #: Which decisions say why.
+    explain: Explain = "failures"
+    #: How many candidates for eviction a decision with all nodes describes, best first; None: all.
     described: int | None = None
+    #: Called with each attempt that is explained, before anything changes.
+    captured: Callable[[Attempt], None] | None = None
     #: Ask about these of the cluster's pending pods; None: about none.
     pending: PodChoice | None = None
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[Caveat] = ()
-    #: Which decisions say why, and how; None: of each workload the first of each outcome.
-    explain: Explain | None = None
     #: Whether to find out as well what becomes of the pods once all have reacted to their evictions.
     reacts: bool = False
     #: How old what was read may be, in seconds; None: an hour.

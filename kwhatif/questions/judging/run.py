@@ -16,7 +16,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.workload import CronJob, StatefulSet
-from kwhatif.questions.decisions.described import AtOnce, Described, Explain
+from kwhatif.questions.decisions.described import AtOnce, Described, Explainer
 from kwhatif.questions.judging.manifest_rollout import HOLDS_UP, AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.manifests.new_pods import assumed_of_new
@@ -39,8 +39,8 @@ from kwhatif.workloads.comparison import Rollout
 ROLLED: Collection[str] = ("ScaledDown", "RolledOut", "Deleted", "Completed")
 
 
-class Played(msgspec.Struct, kw_only=True):
-    """What came of a run."""
+class ManifestOutcome(msgspec.Struct, kw_only=True):
+    """What becomes of the pods of the manifests, and of those beside them."""
 
     #: Each object of the manifests, with what becomes of its pods.
     planned: Sequence[Planned]
@@ -93,7 +93,7 @@ class ManifestRun:
         api_server.watchers.append(self._observe)
         api_server.admission_watchers.append(self._admitted)
 
-    def play(self) -> Played:
+    def play(self) -> ManifestOutcome:
         """Apply everything, and see what becomes of it.
 
         Raises:
@@ -103,7 +103,7 @@ class ManifestRun:
         for manifest in self._manifests:
             if not manifest.planned.is_refused:
                 self._finish(manifest)
-        return self._played()
+        return self._outcome()
 
     def _apply(self) -> None:
         raise NotImplementedError
@@ -114,7 +114,7 @@ class ManifestRun:
         for obj in apply(planned.object, planned.plan, before, self._api_server, moment, stored=stored):
             self._reactions.look_at(obj, None)
 
-    def _played(self) -> Played:
+    def _outcome(self) -> ManifestOutcome:
         raise NotImplementedError
 
     def _finish(self, manifest: ManifestRollout) -> None:
@@ -189,7 +189,7 @@ class InstantRun(ManifestRun):
         state: State,
         planned: Sequence[Planned],
         pending: PendingPods,
-        explain: Explain,
+        explain: Explainer,
         rollout: Rollout,
         unschedulable: Collection[str] = (),
     ) -> None:
@@ -236,8 +236,8 @@ class InstantRun(ManifestRun):
             engine.retry()
         engine.schedule()
 
-    def _played(self) -> Played:
-        return Played(
+    def _outcome(self) -> ManifestOutcome:
+        return ManifestOutcome(
             planned=self._planned,
             others=self._others,
             earlier=self._at_once.earlier,

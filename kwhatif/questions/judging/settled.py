@@ -18,10 +18,10 @@ from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.questions.decisions.decide import group_preemption_row, ignored, in_short
-from kwhatif.questions.decisions.described import Described, Explain, Explained, caveats_of
+from kwhatif.questions.decisions.described import Described, Explained, Explainer, caveats_of
 from kwhatif.questions.judging.manifest_rollout import AskedPod, ManifestRollout, Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
-from kwhatif.questions.judging.run import ROLLED, ManifestRun, Played
+from kwhatif.questions.judging.run import ROLLED, ManifestOutcome, ManifestRun
 from kwhatif.questions.manifests.writes import prepare
 from kwhatif.questions.pod_groups import group_rows, is_about_groups
 from kwhatif.questions.rows import decision_about, with_chosen
@@ -35,7 +35,7 @@ from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.parameters import FAKE_CLIENT, Parameters, SchedulerClient
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
@@ -45,7 +45,7 @@ from kwhatif.state.state import State
 class Attempts(Described):
     """Pods are tried again and again: what becomes of each is known in the end."""
 
-    def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explain) -> None:
+    def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explainer) -> None:
         super().__init__(engine.api_server, profiles, explain)
         self._engine = engine
         #: By UID: what became of a pod that has got its node, and of one that has evicted others.
@@ -126,7 +126,7 @@ class Attempts(Described):
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         whole = self.attempt(info)
         self.caveats.update(dict.fromkeys(caveats_of(whole)))
-        return self.described(explained, result_of(whole), lambda: whole)
+        return self.described(explained, result_of(whole), whole)
 
     def _of_group(self, info: PodInfo, message: str | None) -> Decision:
         """A member that waits: with its group, or until the others of its group are let into the queue."""
@@ -168,7 +168,7 @@ class SettledRun(ManifestRun):
         state: State,
         planned: Sequence[Planned],
         pending: PendingPods,
-        explain: Explain,
+        explain: Explainer,
         unschedulable: Collection[str],
     ) -> None:
         """Set up; arguments as of `InstantRun`."""
@@ -183,33 +183,13 @@ class SettledRun(ManifestRun):
             clock,
             _PARAMETERS,
             unschedulable=unschedulable,
+            client=FAKE_CLIENT if is_about_groups(state.cluster) else SchedulerClient(),
             scored=True,
         )
         self._engine.scheduler.begin()
         self._attempts = Attempts(self._engine, session.profiles, explain)
         super().__init__(session, planned, pending, self._engine.api_server, self._engine.reactions, self._attempts)
         self._engine.scheduler.attempt_watchers.append(self._tried)
-        if is_about_groups(state.cluster):
-            self._go_as_recorded()
-
-    def _go_as_recorded(self) -> None:
-        """As the recorded runs of groups went, whose API server only plays one (client-go's fake).
-
-        No rule of kube-scheduler makes this so: the client does. Each line has its reason, and none decides whether a
-        group fits: of 128 recorded runs, 9 would have members on each other's nodes without the first or the second
-        line, and 2 without the third. Where all of it is as in a cluster is `simulate`.
-        """
-        scheduler = self._engine.scheduler
-        # There is no kubelet: what is evicted is gone at once, before the group's next attempt.
-        scheduler.grace = 0.0
-        # Objects have no resourceVersion, and an update that brings no other one is passed over
-        # (eventhandlers.go, updatePodInSchedulingQueue): members are tried again as if they had not been nominated.
-        scheduler.forgets_nominations = True
-        # Evictions run beside the loop (executor.go, prepareCandidateAsync), which has already begun its next attempt.
-        scheduler.preempts_after = 1
-        # Members of groups always go to the first of the best in the heap (schedule_one.go, selectHost); the pods
-        # beside them do so, too, as one loop places both.
-        scheduler.attempts.ties_by_heap = True
 
     def _apply(self) -> None:
         engine = self._engine
@@ -222,12 +202,12 @@ class SettledRun(ManifestRun):
             engine.perform(partial(_run, foreign))
             engine.settle()
 
-    def _played(self) -> Played:
+    def _outcome(self) -> ManifestOutcome:
         for key, asked in self._pending.asked.items():
             if asked.planned is None:
                 self._decide_in_the_end(asked, key)
         caveats = (*self._attempts.caveats, *caveats_of_verdict(self._engine, self._session.cluster))
-        return Played(
+        return ManifestOutcome(
             planned=self._planned,
             others=self._others,
             earlier=list(self._attempts.earlier()),

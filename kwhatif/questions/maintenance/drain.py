@@ -27,8 +27,8 @@ from kwhatif.kube.model.quantity import go_duration
 from kwhatif.questions.maintenance.remedies import DrainFlag, Remedy, remedies
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played, SettledCluster, harm_of
 from kwhatif.questions.story.rows import command_row, story_of
+from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation, harm_of
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedCause, BlockedRow, CommandRow, Story, VerdictRow, WaveRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
@@ -244,7 +244,7 @@ def drain(
     return session.with_growth(report, played.engine.api_server)
 
 
-class DrainSimulation(Played):
+class DrainSimulation(Simulation):
     """One simulation of a drain, played to its end."""
 
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], options: DrainOptions) -> None:

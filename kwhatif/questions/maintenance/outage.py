@@ -17,9 +17,9 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, is_node_bound, is_static, is_terminal
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played, SettledCluster
 from kwhatif.questions.story.rows import story_of
-from kwhatif.questions.story.simulate import Playing
+from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation
+from kwhatif.questions.story.simulate import StepPlayer
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedCause, BlockedRow, Story, VerdictRow, WorstRow
 from kwhatif.simulation.api_server import ApiServer
@@ -43,7 +43,7 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
     return session.with_growth(report, played.engine.api_server)
 
 
-class OutageSimulation(Played):
+class OutageSimulation(Simulation):
     """One simulation of an outage, played to its end."""
 
     def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
@@ -138,8 +138,8 @@ class OutageSimulation(Played):
         self.engine.api_server.state.prepare()
         engine = self.engine.fork()
         engine.ask()
-        playing = Playing(engine, self.base.session.namespace)
-        playing.perform(SourcedEdit(remedy.text, remedy))
+        player = StepPlayer(engine, self.base.session.namespace)
+        player.perform(SourcedEdit(remedy.text, remedy))
         engine.settle()
         pods = engine.api_server.state.cluster.all(Pod)
         return {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod)))}

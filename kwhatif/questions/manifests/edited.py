@@ -45,9 +45,8 @@ from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.autoscaling import out_of_bounds, scalers_of
 from kwhatif.workloads.comparison import WorkloadUpdate
-from kwhatif.workloads.many import allowed_pods, wanted
+from kwhatif.workloads.counts import allowed_pods, out_of_bounds, scalers_of, wanted
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 

@@ -38,13 +38,12 @@ from kwhatif.simulation.reactions import Reactions
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_object import Merged, merged, noted
-from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.claims import owns_claims
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, plan_update, restart
+from kwhatif.workloads.counts import autoscaled, beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.deployment import HASH_LABEL, replica_set_of
-from kwhatif.workloads.generated import with_made_up_uid
-from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
+from kwhatif.workloads.names import with_made_up_uid
 from kwhatif.workloads.owners import pods_of_custom, reference_to
 from kwhatif.workloads.template import Expansion, ReplicaGroup
 

@@ -29,15 +29,14 @@ from kwhatif.kube.model.workload import (
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import unbound
 from kwhatif.workloads.applied_object import applied_object
-from kwhatif.workloads.autoscaling import autoscaled
 from kwhatif.workloads.claims import owns_claims
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, unstarted
+from kwhatif.workloads.counts import autoscaled, capped
 from kwhatif.workloads.deployment import RECREATE, bounds_for
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import hash_of, with_made_up_uid
 from kwhatif.workloads.inferred_replica_sets import sets_of_deployments
 from kwhatif.workloads.job import run_of
-from kwhatif.workloads.many import capped
+from kwhatif.workloads.names import hash_of, with_made_up_uid
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to, workloads_of_custom
 from kwhatif.workloads.removal import active, as_ready
 from kwhatif.workloads.stateful_set import PARALLEL, REVISION_LABEL, revision_of

@@ -20,7 +20,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import decision_of, in_full
-from kwhatif.questions.decisions.described import AtOnce, Describe, Explain, Explained, in_the_way, without
+from kwhatif.questions.decisions.described import AtOnce, Describe, Explained, Explainer, in_the_way, without
 from kwhatif.questions.pod_groups import GroupTurns, in_group_order, is_about_groups
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
@@ -170,7 +170,7 @@ class Replay:
     """A queue, and the cluster that it is about."""
 
     def __init__(
-        self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod], explain: Explain
+        self, profiles: Mapping[str, Profile], before: State, pods: Sequence[PendingPod], explain: Explainer
     ) -> None:
         """Set up.
 

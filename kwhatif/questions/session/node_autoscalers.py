@@ -24,7 +24,6 @@ from kwhatif.report.deciders import AutoscaleRow
 from kwhatif.scheduler.framework.evidence import taint_text
 from kwhatif.scheduler.framework.profile import Profile
 
-_POOL = "karpenter.sh/nodepool"
 #: Labels that a new node gets from its instance type or its cloud, though no pool names them: how they begin.
 _WELL_KNOWN = (
     "beta.kubernetes.io/",

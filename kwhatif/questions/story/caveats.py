@@ -40,10 +40,9 @@ from kwhatif.questions.session.stand_ins import played_as
 from kwhatif.questions.story.end import makes_pods
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import NEAR, Engine
-from kwhatif.workloads.autoscaling import target_of
+from kwhatif.workloads.counts import target_of, wanted
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import is_finished
-from kwhatif.workloads.many import wanted
 from kwhatif.workloads.survey import survey_of
 
 

@@ -13,7 +13,7 @@ from kwhatif.report.story import CycleRow, LoopCause
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import EventRow
 from kwhatif.simulation.loops import EndlessLoop
-from kwhatif.workloads.numbers import ordinal_of
+from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
 
 _REVISION = "controller-revision-hash"

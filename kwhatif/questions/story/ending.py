@@ -25,7 +25,7 @@ from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Gone
 from kwhatif.simulation.tally import Standing
-from kwhatif.workloads.many import wanted
+from kwhatif.workloads.counts import wanted
 from kwhatif.workloads.removal import active
 
 

@@ -41,7 +41,7 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Chance, Parameters
 from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.workloads.many import EVICTING
+from kwhatif.workloads.counts import EVICTING
 
 
 def writes_of(edit: Edit, resolved: Resolved, api_server: Moment) -> Iterator[Write]:
@@ -148,13 +148,13 @@ def simulate(
     Raises:
         InputError: a step names an object that does not exist at that point, or is refused.
     """
-    playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
+    player, story, assumed = _play(session, steps, parameters, namespace, Chance())
     if runs is not None:
         others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
         story = replace(story, runs=compared_runs(runs, others))
-    caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(playing.engine, session.cluster))
+    caveats = (*session.caveats, *session.remarks(), *assumed, *caveats_of_story(player.engine, session.cluster))
     report = session.report("simulate", (), caveats)
-    return session.with_growth(replace(report, story=story), playing.engine.api_server)
+    return session.with_growth(replace(report, story=story), player.engine.api_server)
 
 
 def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
@@ -164,8 +164,8 @@ def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameter
         InputError: a step names an object that does not exist at that point.
     """
     session = with_gate(session, applied_in(steps))
-    playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
-    return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
+    player, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*assumed, *caveats_of_story(player.engine, session.cluster))
 
 
 def _play(
@@ -176,7 +176,7 @@ def _play(
     chance: Chance,
     *,
     lenient: bool = False,
-) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+) -> tuple[StepPlayer, Story, tuple[Caveat, ...]]:
     chances = chance.fork()
     engine, assumed = begin(session, parameters, chance)
 
@@ -188,16 +188,16 @@ def _play(
     if asked is None and without is not None:
         asked = Asked(0.0, 0)
     engine.ask()
-    playing = Playing(engine, namespace or session.namespace)
-    playing.lenient = lenient
+    player = StepPlayer(engine, namespace or session.namespace)
+    player.lenient = lenient
     if not steps:
         engine.settle()
     for step, after in zip_longest(steps, steps[1:]):
-        playing.perform(step)
+        player.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
-            playing.engine.settle()
+            player.engine.settle()
     ending = Ending(engine, None if without is None else without.at(engine.clock.now))
-    return playing, story_of(ending, tuple(playing.commands), asked), assumed
+    return player, story_of(ending, tuple(player.commands), asked), assumed
 
 
 def _without(
@@ -234,8 +234,8 @@ def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
     return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
 
 
-class Playing:
-    """One simulation, step after step."""
+class StepPlayer:
+    """Performs the steps of a question in one simulation."""
 
     def __init__(self, engine: Engine, namespace: str) -> None:
         self.engine = engine

@@ -104,7 +104,7 @@ class Arrivals:
 
     def pending(self) -> Iterator[ThreatRow]:
         """The pending pods, in the order of the queue."""
-        answer = judge(self._session, Question(pending=ALL_PODS, full=True))
+        answer = judge(self._session, Question(pending=ALL_PODS, explain="outcomes", counts_pending=True))
         self.caveats.update(answer.caveats)
         for decision in answer.others:
             pods = self._hit(victim.pod for victim in decision.victims)

@@ -17,7 +17,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.played import Played, Player
+from kwhatif.questions.story.settled_cluster import ScenarioPlayer, Simulation
 from kwhatif.questions.threats.arrivals import workload_name
 from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
@@ -61,7 +61,7 @@ class NodeOutcome(msgspec.Struct, frozen=True):
     caveats: tuple[Caveat, ...] = ()
 
 
-class NodeEvents(Player[NodeEvent, NodeOutcome]):
+class NodeEvents(ScenarioPlayer[NodeEvent, NodeOutcome]):
     """Plays each event by itself, and looks at the pods of a subject."""
 
     def __init__(self, session: Session, parameters: Parameters, subject: tuple[str, ...]) -> None:
@@ -72,7 +72,7 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
         self._uids = {pods[key].metadata.uid or key: key for key in subject}
 
     def _outcome(self, scenario: NodeEvent) -> NodeOutcome:
-        played: Played
+        played: Simulation
         if scenario.kind == "outage":
             played = OutageSimulation(self.base, scenario.nodes, deleted=False)
         else:
@@ -81,7 +81,7 @@ class NodeEvents(Player[NodeEvent, NodeOutcome]):
         played.engine.end()
         return found
 
-    def _lost(self, played: Played) -> Iterator[LostPod]:
+    def _lost(self, played: Simulation) -> Iterator[LostPod]:
         api_server, start = played.engine.api_server, self.base.start
         for uid, key in self._uids.items():
             gone = api_server.history.gone.get(uid)

@@ -42,7 +42,7 @@ from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.workloads.many import most_pods
+from kwhatif.workloads.counts import most_pods
 
 #: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
 _GATE_PLUGINS = {
@@ -152,7 +152,7 @@ def ask_upgrade(
 
 
 #: All pending pods, in order.
-_PENDING = Question(pending=ALL_PODS, full=True)
+_PENDING = Question(pending=ALL_PODS, explain="outcomes", counts_pending=True)
 #: The number of different pod requests with kept results: each has verdicts and scores of all nodes.
 _KEPT = 24
 

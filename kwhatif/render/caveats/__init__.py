@@ -1,4 +1,4 @@
-"""The words for caveats: each in the module of its subject, in a few words and in a sentence; some are combined."""
+"""Caveats in words: in a few words and in a sentence. Each is in the module of its subject; some are combined."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def besides_findings(report: Report) -> Sequence[str]:
 
 
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
-    """Sentences for all caveats; missing kinds are combined to one sentence, and so is what an autoscaler would add."""
+    """Sentences for all caveats. Missing kinds are combined into one sentence, and so are nodes that might be added."""
     absent_kinds = [caveat for caveat in caveats if is_absent(caveat)]
     not_added = [caveat for caveat in caveats if isinstance(caveat, NodesNotAdded)]
 
@@ -69,7 +69,7 @@ def sentence(caveat: Caveat) -> str:
 
 
 def in_short(caveats: Iterable[Caveat]) -> str:
-    """The first of them in a few words, and how many more there are; "" if there are none."""
+    """The first caveat in a few words, and the number of others; "" if there are none."""
     found = sorted(caveats, key=_urgency)
     absent_kinds = [caveat for caveat in found if is_absent(caveat)]
     words = list(dict.fromkeys((absent(absent_kinds) if is_absent(caveat) else wording(caveat))[0] for caveat in found))
@@ -80,7 +80,7 @@ def in_short(caveats: Iterable[Caveat]) -> str:
 
 
 def _urgency(caveat: Caveat) -> int:
-    """If nothing was judged, nothing else matters; the age comes last."""
+    """Sort key: caveats after which nothing was judged come first, the age last."""
     return -isinstance(caveat, NothingJudged) + isinstance(caveat, StaleSnapshot)
 
 

@@ -1,4 +1,4 @@
-"""Caveats about the input in words: what it lacks, what was read differently, and what is not judged of manifests."""
+"""Caveats about the input in words: missing kinds, what was read differently, unjudged parts of manifests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kwhatif.sources.decoding.workload_kinds import built_in
 from kwhatif.sources.text.problems import BUILD
 from kwhatif.words.amounts import duration, listed, plural, some
 
-# --- what the input lacks --------------------------------------------------------------------------------------------
+# --- missing kinds ---------------------------------------------------------------------------------------------------
 
 
 _DANGLING = {
@@ -27,7 +27,7 @@ _NOT_SPREAD = "its pods are not spread by default"
 
 
 class _Lack(NamedTuple):
-    """What is not known where kinds are lacking: their name, that they are not known, and what cannot be trusted."""
+    """Texts for missing kinds: their name, that they are not known, and what cannot be trusted."""
 
     name: str
     short: str
@@ -161,8 +161,8 @@ def absent(caveats: Sequence[reading.Lacking]) -> tuple[str, str]:
 def _fetching(kinds: Iterable[str]) -> str:
     """The command that prints the lists.
 
-    A list that was fetched by its path has its kind, even if it is empty; the list that `kubectl get` makes of objects
-    has not.
+    A list that was fetched by its path has its kind, even if it is empty. A list that `kubectl get` builds from objects
+    has no kind.
     """
     paths = [BY_KIND[kind].path for kind in kinds]
     if len(paths) == 1:

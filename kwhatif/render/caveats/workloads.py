@@ -1,4 +1,4 @@
-"""Sentences for the caveats about workloads and what is assumed of them."""
+"""Caveats about workloads in words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from kwhatif.kube.model.caveat.workloads import (
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.words.amounts import listed, plural, some, took
 
-#: What a story does not simulate.
+#: The parts of a cluster that a story does not simulate.
 _LEFT_OUT: Mapping[Unmodelled, tuple[str, str]] = {
     "adoption": (
         "the adoption of pods is not modelled",
@@ -199,7 +199,7 @@ def of_workloads(caveat: WorkloadsCaveat) -> tuple[str, str]:  # noqa: C901, PLR
 
 
 def nodes_not_added(caveats: Sequence[NodesNotAdded]) -> str:
-    """Which nodes would be added, as far as is known, and the option that gives the rest; all by one sign."""
+    """Which nodes might be added, as far as is known, and the option that simulates it; one text for all caveats."""
     said = [f"{caveats[0].sign} shows that a node autoscaler runs, and no node is added here"]
     allowed = [f"{_pools(each.pools)} would allow one for {some(each.pods)}" for each in caveats if each.pools]
     if allowed:
@@ -220,7 +220,7 @@ def _pools(names: Sequence[str]) -> str:
 
 
 def _injected(caveat: Injected) -> str:
-    """What new pods get, the source of that, and whether the pods agree."""
+    """The fields that new pods get, their source, and whether the running pods agree."""
     have = "has" if caveat.seen == 1 else "have"
     if caveat.like:
         known = f"as {plural(caveat.seen, 'pod')} of {some(caveat.like)} {have} with the same {listed(caveat.marks)}"

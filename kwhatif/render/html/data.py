@@ -1,4 +1,4 @@
-"""What a page says of nodes and stories: marks, charts of budgets, and all of it as JSON for its script."""
+"""The data of a page about nodes and stories: marks, charts of budgets, and the JSON for its script."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class View(NamedTuple):
     """The subject of the map: a pod, all pods, replicas, or scenarios."""
 
     title: str
-    #: the requests of one of them
+    #: the requests of one pod
     requests: Mapping[str, int]
     #: Node -> its verdict.
     marks: Mapping[str, Mark]
@@ -73,14 +73,14 @@ class Mark(NamedTuple):
     """A verdict about one node."""
 
     kind: Kind
-    #: In a few words, and in full.
+    #: The reasons, in a few words and in full.
     why: str = ""
     evidence: tuple[str, ...] = ()
     #: How many pods land here.
     landing: int = 0
     #: Their total requests, if that is not the view's amount for each.
     needs: Mapping[str, int] | None = None
-    #: The use of each resource in the end, if pods come or go.
+    #: The use of each resource at the end, if pods are added or removed.
     after: Mapping[str, int] | None = None
     scores: Mapping[str, int] = {}
     candidate: CandidateRow | None = None
@@ -97,7 +97,7 @@ _MOST_LINES = 12
 
 
 class BudgetLine(NamedTuple):
-    """A budget's line, and what it says in words."""
+    """A budget's line, and its meaning in words."""
 
     budget: str
     words: str
@@ -106,7 +106,7 @@ class BudgetLine(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """The lines, and how many seconds they are about."""
+    """The lines, and the number of seconds that they cover."""
 
     lines: Sequence[BudgetLine]
     seconds: str
@@ -163,9 +163,9 @@ def _y(allowed: int, most: int) -> float:
 
 
 class Told(NamedTuple):
-    """A story, and where it is told: `part` is the anchor of the part of the page; "": it is that of the answer.
+    """A story and its place in the page: `part` is the anchor of its part; "": it belongs to the answer.
 
-    `reasons`: object -> why it is evicted, where the events do not say so.
+    `reasons`: object -> why it is evicted, if the events do not have the reason.
     """
 
     title: str
@@ -179,7 +179,7 @@ class Told(NamedTuple):
         return chart_of(self.story)
 
     def reason(self, event: EventRow) -> str:
-        """Why it happened; "" if the event before says so."""
+        """The reason of the event; "" if it has a cause among the events."""
         return self.reasons.get(event.object, "") if event.because is None else ""
 
 
@@ -210,7 +210,7 @@ _MOST_EVENTS = 20_000
 
 
 class _Texts:
-    """Texts that occur often, by number; inert as everywhere on the page."""
+    """Numbers for texts, which may occur often; the texts are inert, as everywhere on the page."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}

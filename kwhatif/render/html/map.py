@@ -16,7 +16,7 @@ from kwhatif.words.amounts import amount, some
 
 #: From this number of nodes on, they are cells; the script makes cards of the nodes that are searched.
 _MANY = 240
-#: Commands whose answer is about where pods are: the map is above the tables, else below.
+#: Commands whose answer is about the nodes of pods: their map is above the tables, otherwise it is below.
 _MAP_FIRST = (
     "schedule",
     "preempt",
@@ -33,7 +33,7 @@ _BARS = 3
 
 
 class Bar(NamedTuple):
-    """A resource of a node in percent of its amount: used, requested, and too much."""
+    """A resource of a node, in percent of its amount: used, needed in addition, and beyond the amount."""
 
     resource: str
     text: str
@@ -87,7 +87,7 @@ class Place(NamedTuple):
 
 
 class Map(NamedTuple):
-    """All that a page draws of the cluster."""
+    """The data for the map of the cluster."""
 
     places: Sequence[Place]
     legend: Sequence[tuple[Kind, Look, str, int]]
@@ -97,7 +97,7 @@ class Map(NamedTuple):
     place_label: str
     nodes: int
     is_dense: bool
-    #: Whether it shows the answer; else it shows the subject of the answer, and is below it.
+    #: Whether it shows the answer; otherwise it shows the subject of the answer, and is below the answer.
     is_answer: bool
     data: Markup
     #: Nodes that get pods and do not exist yet.
@@ -201,7 +201,7 @@ def _cells(cards: Sequence[Card]) -> Markup:
 
 
 def _glyph(kind: Kind, x: int, y: int) -> str:
-    """A mark that can be distinguished without its colour."""
+    """A glyph that can be distinguished without its colour."""
     shapes: Mapping[Kind, str] = {
         "new": f"M{x + 1.5} {y + 6.5}h5M{x + 4} {y + 4}v5",
         "goes": f"M{x + 1.5} {y + 6.5}h5",

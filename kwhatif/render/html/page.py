@@ -1,4 +1,4 @@
-"""Blocks as a page: the same as in terminal and Markdown, in HTML that is complete without its script."""
+"""Blocks as an HTML page: the same content as in a terminal and in Markdown, complete without the script."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SIGNS: Mapping[Sign, tuple[str, str, str]] = {
 
 
 class Degreed(NamedTuple):
-    """How a page marks certainty."""
+    """How a page marks a degree of certainty."""
 
     glyph: str
     words: str
@@ -111,15 +111,15 @@ def _parted(blocks: list[Block]) -> tuple[list[Block], Verdict, list[Block]]:
 
 
 def _is_note(block: Block) -> bool:
-    """Whether it is right below the answer: a part of it, the release, the policy."""
+    """Whether the block is a note right below the answer: a part of it, the release, the policy."""
     return isinstance(block, Sentence)
 
 
 class Placed(NamedTuple):
-    """A block, and how it stands in the page.
+    """A block, and its position in the page.
 
-    `caption`: what a table is about, by the title above it; of a heading, itself. `anchor`: what a link to it names;
-    `anchors`: title -> the anchor of that part, for tables that name parts.
+    `caption`: the caption of a table, from the title above it; for a heading, its own text. `anchor`: the target of
+    links to it; `anchors`: title -> the anchor of that part, for tables that name parts.
     """
 
     block: Block
@@ -127,9 +127,9 @@ class Placed(NamedTuple):
     anchor: str = ""
     anchors: Mapping[str, str] = {}
     is_open: bool = False
-    #: The anchor of the part that this block begins: the part's story is below it.
+    #: If it is the first block of a part, the part's anchor: the part's story is below it.
     first_of: str = ""
-    #: For a verdict: it is below the title of its part, if there is one.
+    #: For a verdict, the level of its HTML heading: below the title of its part, if there is one.
     level: int = 2
 
 
@@ -151,7 +151,7 @@ def _placed(blocks: Sequence[Block], title: str = "Answer", outer: Mapping[str, 
 
 
 def _anchors(blocks: Sequence[Block]) -> Mapping[str, str]:
-    """Title -> the anchor of that part; for parts without one perhaps a row."""
+    """Title -> the anchor of its part, or of the row with this name."""
     headings = (block.text.removesuffix(":") for block in blocks if isinstance(block, Heading))
     inner = (each for block in blocks if isinstance(block, Folded) for each in block.blocks)
     rows = (_plain_value(row[0]) for each in inner if isinstance(each, Table) and each.named for row in each.rows)
@@ -191,7 +191,7 @@ def _kind(block: object) -> str:
 
 
 class Asset(NamedTuple):
-    """A text that is not escaped, and the only one of its kind that a browser obeys there."""
+    """A script or a style sheet: it is not escaped, and a browser runs no other one on the page."""
 
     text: Markup
     digest: str

@@ -1,4 +1,4 @@
-"""What an answer says about each node: for a pod, all pods, replicas, scenarios, or the end of a story."""
+"""The answer by node: for a pod, all pods, replicas, scenarios, or the end of a story."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwhatif.words.amounts import plural, some
 
 #: How many of the pods that land on a node are named.
 _MOST_NAMED = 20
-#: The most entries about nodes in the page's data: further verdicts of pods are left out, except where they land.
+#: The maximum number of entries about nodes in the page's data: beyond it, a pod only has an entry for its new node.
 _MOST_ENTRIES = 40_000
 
 
@@ -89,7 +89,7 @@ def _scenario(row: ScenarioRow, node: str) -> Mark:
 
 
 def _counted(fit: FitRow, decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
-    """Where replicas go: all of them, then by workload; and what stops the next one."""
+    """The nodes of replicas, all and by workload; and what stops the next replica."""
     stop = next((each for each in decisions if each.rejected), None)
     others = {} if stop is None else _marks(stop, names)
     if len(fit.counted) > 1:
@@ -112,7 +112,7 @@ _GETS: Mapping[Kind, str] = {"lands": "gets pods", "none": "gets none"}
 def _of_decisions(decisions: Sequence[Decision], names: Sequence[str]) -> Iterator[View]:
     if len(decisions) > 1:
         marks = _landings(decisions)
-        asked = {} if marks else decisions[0].requests  # then the map shows what keeps them all away
+        asked = {} if marks else decisions[0].requests  # then the map shows why all nodes are rejected
         yield View(f"All {len(decisions):,} pods", asked, marks, _GETS)
     room = _MOST_ENTRIES
     for decision in decisions:
@@ -126,7 +126,7 @@ def _of_decisions(decisions: Sequence[Decision], names: Sequence[str]) -> Iterat
         )
 
 
-#: For a decision with a part of its evidence.
+#: For a decision that only has a part of its evidence.
 _IN_PART: Mapping[Kind, str] = {"none": "left out of the report"}
 
 
@@ -182,7 +182,7 @@ def _rejected(row: RejectedRow) -> Mark:
 
 
 def _like_others(decision: Decision, names: Sequence[str]) -> Mapping[str, Mark]:
-    """The nodes that the report leaves out because others are rejected for the same reasons; if all are known."""
+    """The nodes that the report leaves out: others are rejected for the same reasons; only if all are known."""
     standing = [row for row in decision.rejected if row.alike]
     shown = {row.node for row in decision.rejected} | {row.node for row in decision.feasible}
     if decision.preemption is not None:
@@ -214,7 +214,7 @@ def _descheduled(row: DescheduleRow) -> Mapping[str, Mark]:
 
 
 def _consolidated(row: ConsolidateRow) -> Mapping[str, Mark]:
-    """The nodes that are removed, with the savings; and those where their pods land."""
+    """The nodes that are removed, with the savings; and the nodes where their pods land."""
     landed = Counter[str]()
     for drain in row.drains:
         landed.update({each.node: each.pods for each in drain.landed})
@@ -242,7 +242,7 @@ _DIFFERENT: Mapping[Kind, str] = {
 
 
 def _ending(story: Story) -> Mapping[str, Mark]:
-    """Nodes, by what is different on them at the end."""
+    """The nodes that are different at the end, with the differences."""
     change: Counter[str] = Counter()
     who: dict[str, list[str]] = {}
     for row in story.workloads:
@@ -258,7 +258,7 @@ def _ending(story: Story) -> Mapping[str, Mark]:
 
 
 def _with_use(marks: Mapping[str, Mark], story: Story | None, picture: Picture) -> Mapping[str, Mark]:
-    """The marks with the use in the end, if that is known: the picture has no pods of new workloads."""
+    """The marks with the use at the end, if it is known: the picture lacks pods of new workloads."""
     if story is None:
         return marks
     more, unknown = _more(story, _asks(picture))
@@ -302,7 +302,7 @@ _OTHERS: Mapping[Kind, str] = {"none": "other nodes"}
 
 
 def asked_about(report: Report) -> Iterator[View]:
-    """For commands that are about one thing."""
+    """Views of commands about a single pod, node, release or cluster."""
     if report.threats is not None:
         words: Mapping[Kind, str] = {"evicts": "its loss, drain or taint evicts them", **_OTHERS}
         yield View("Where these pods are evicted", {}, _threats(report.threats), words)
@@ -348,7 +348,7 @@ def _resize(row: ResizeRow) -> Mapping[str, Mark]:
 
 
 def _upgraded(row: UpgradeRow) -> Mapping[str, Mark]:
-    """Where pods go that another release decides differently, and where they went."""
+    """The new and the old nodes of pods for which another release decides differently."""
     gets: dict[str, list[str]] = {}
     loses: dict[str, list[str]] = {}
     for each in (*row.pending, *row.workloads):

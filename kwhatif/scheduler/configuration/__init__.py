@@ -31,7 +31,7 @@ from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS,
 
 ALL = "*"
 
-#: Plugin sets by extension point; None stands for `multiPoint`.
+#: Plugin sets by extension point; the key None is `multiPoint`.
 PluginSets = Mapping[Point | None, PluginSet]
 
 
@@ -43,10 +43,10 @@ def plugin_sets(plugins: Plugins) -> dict[Point | None, PluginSet]:
 def with_enabled(
     sets: PluginSets, entries: Mapping[str, Entry], enabled: Sequence[str]
 ) -> dict[Point | None, PluginSet]:
-    """The sets with `enabled` added at the end of `multiPoint.enabled`, unless `multiPoint` mentions them itself."""
+    """The sets with `enabled` added to `multiPoint.enabled`, except plugins that `multiPoint` enables or disables."""
     multi_point = sets[None]
-    said = {ref.name for ref in (*multi_point.enabled, *multi_point.disabled)}
-    added = [PluginRef(name=name, weight=entries[name].weight) for name in enabled if name not in said]
+    listed = {ref.name for ref in (*multi_point.enabled, *multi_point.disabled)}
+    added = [PluginRef(name=name, weight=entries[name].weight) for name in enabled if name not in listed]
     return {**sets, None: replace(multi_point, enabled=(*multi_point.enabled, *added))}
 
 
@@ -59,7 +59,7 @@ def replacements(sets: PluginSets, entries: Mapping[str, Entry], enabled: Sequen
 def with_replaced(
     sets: PluginSets, entries: Mapping[str, Entry], replaced: Mapping[str, str]
 ) -> dict[Point | None, PluginSet]:
-    """The sets with plugins replaced, at the points that the replacements have."""
+    """The sets with plugins replaced, at the extension points that the replacements implement."""
 
     def renamed(refs: Sequence[PluginRef], point: Point | None) -> tuple[PluginRef, ...]:
         return tuple(
@@ -84,7 +84,7 @@ def merge_defaults(standard: Sequence[PluginRef], custom: PluginSet) -> tuple[Pl
     """The default set, with plugins dropped, replaced in place, or appended by the custom set (`mergePluginSet`)."""
     disabled = {ref.name for ref in custom.disabled}
     kept = [] if ALL in disabled else [ref for ref in standard if ref.name not in disabled]
-    # If a plugin is named twice, the last one is replaced in place; the others are appended, and rejected later.
+    # If a plugin is listed twice, its last entry replaces the default; the others are appended, and rejected later.
     last = {ref.name: index for index, ref in enumerate(custom.enabled)}
     in_place = {last[ref.name] for ref in kept if ref.name in last}
     return (
@@ -115,7 +115,7 @@ def expand(
 
 
 def weights(score: Sequence[PluginRef], multi_point: Sequence[PluginRef]) -> dict[str, int]:
-    """Score weights: the point's own entry counts before that of `multiPoint`; unset is 1."""
+    """Score weights: the entry of `score` takes precedence over the entry of `multiPoint`; an unset weight is 1."""
     found = {ref.name: ref.weight for ref in multi_point}
     found.update({ref.name: ref.weight for ref in score})
     return {name: weight or 1 for name, weight in found.items()}
@@ -124,8 +124,8 @@ def weights(score: Sequence[PluginRef], multi_point: Sequence[PluginRef]) -> dic
 def can_overflow(score: Sequence[PluginRef], multi_point: Sequence[PluginRef], entries: Mapping[str, Entry]) -> bool:
     """Whether the scheduler reports that the sum of all weighted scores may overflow (`getValidScoreWeights`).
 
-    QUIRK: (framework.go) weights have 32 bits, so it cannot overflow. But the check itself overflows once the sum is
-    negative, which rejects negative weights, except for the last one.
+    QUIRK: (framework.go) weights have 32 bits, so the sum cannot overflow. But the check itself overflows as soon as
+    the sum is negative. So it rejects negative weights, except the weight of the last plugin.
     """
     total = 0
     seen: set[str] = set()
@@ -140,7 +140,7 @@ def can_overflow(score: Sequence[PluginRef], multi_point: Sequence[PluginRef], e
 
 
 def repeated(refs: Sequence[PluginRef]) -> Iterator[tuple[int, str]]:
-    """Plugins that a list names twice: (index, name)."""
+    """(index, name) of each plugin that is already in the list before."""
     seen: set[str] = set()
     for index, ref in enumerate(refs):
         if ref.name in seen:
@@ -172,7 +172,7 @@ def _unknown_points(data: Mapping[str, Any], entries: Sequence[Entry]) -> Iterat
             yield f"profiles[{index}].plugins.{name}", "unknown field"
 
 
-#: Removed plugins, whose names kube-scheduler still knows and rejects.
+#: Removed plugins: kube-scheduler still knows their names, and rejects them.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 #: QUIRK: (validation.go) the message names the version of the core API.
 _REMOVED = f'was invalid in version "v1" ({KIND} is version "{API_VERSION}")'
@@ -191,11 +191,11 @@ def build_profiles(
 ) -> tuple[dict[str, Profile], KubeSchedulerConfiguration]:
     """Profiles by scheduler name, and the configuration they come from.
 
-    `data` is the parsed file, `where` its name; `entries` are all existing plugins, in default order; those in
-    `enabled` run in every profile whose `multiPoint` does not mention them; `gates` are the enabled feature gates.
+    `data` is the parsed file, `where` its name; `entries` are all existing plugins, in default order. Plugins in
+    `enabled` run in every profile whose `multiPoint` does not list them. `gates` are the enabled feature gates.
 
     Raises:
-        InputError: with everything that kube-scheduler would reject, and its place.
+        InputError: lists every problem that kube-scheduler would reject, with its path.
     """
     config = decode(data, where, entries)
     by_name = {entry.name: entry.under(gates) for entry in entries}
@@ -230,7 +230,7 @@ class _Builder:
         self._entries = entries
         self._config = config
         self._gates = gates
-        #: As written in the configuration.
+        #: The plugin sets as written in the configuration.
         self._written = plugin_sets(profile.plugins)
         replaced = replacements(self._written, entries, enabled)
         sets = with_enabled(with_replaced(self._written, entries, replaced), entries, enabled)
@@ -240,7 +240,7 @@ class _Builder:
         used = {ref.name for refs in self._points.values() for ref in refs}
         #: The plugins that run at any point, in default order.
         self._used = [entry for entry in entries.values() if entry.name in used]
-        #: The extenders' `ignoredByScheduler` resources; if any, they replace the plugin's own list.
+        #: The extenders' `ignoredByScheduler` resources; if there are any, they replace the plugin's own list.
         self._ignored = [
             resource.name
             for extender in config.extenders
@@ -275,7 +275,7 @@ class _Builder:
             yield f"{path}.score", "score plugins: total score of Score plugins could overflow"
 
     def _twice_at(self, name: str) -> Point | None:
-        """The first point at which a plugin that `multiPoint` names twice would run twice."""
+        """The first extension point at which a plugin would run twice, because `multiPoint` lists it twice."""
         for point in _UNFOLDED:
             if sum(ref.name == name for ref in self._points[point]) > 1:
                 return point
@@ -302,7 +302,7 @@ class _Builder:
             if plugin.name in REMOVED_PLUGINS:
                 yield invalid(path, plugin.name, _REMOVED)
             elif plugin.name == f"{_FIT}Args":
-                # QUIRK: (validation.go) the table of checks has the type instead of the plugin.
+                # QUIRK: (validation.go) upstream's table of checks has the name of the type instead of the plugin.
                 yield f"{path}.args", "Invalid value: has to match plugin args"
             elif plugin.name in self._entries:
                 yield from self._args_issues(f"{path}.args", self._entries[plugin.name], plugin)
@@ -329,7 +329,7 @@ class _Builder:
         args = _without_type(plugin)
         found = list(problems(args, entry.args, path)) or list(_beyond_problems(args, entry, path))
         yield from found
-        # QUIRK: (validation.go) the arguments of this one are validated only by the plugin itself.
+        # QUIRK: (validation.go) the arguments of NodeResourcesFit are validated only by the plugin itself.
         if not found and (entry.name != _FIT or entry in self._used):
             yield from argument_issues(entry.checks or entry.name, path, args, self._gates)
 
@@ -345,7 +345,7 @@ class _Builder:
     # --- the profile ---------------------------------------------------------------------------------
 
     def build(self) -> Profile:
-        """The profile; call it only if there are no issues."""
+        """The profile; call this only if there are no issues."""
         percentage = self._profile.percentage_of_nodes_to_score
         if percentage is None:
             percentage = self._config.percentage_of_nodes_to_score
@@ -368,7 +368,7 @@ class _Builder:
 
 
 def _beyond_problems(args: Mapping[str, Any], entry: Entry, path: str) -> Iterator[Issue]:
-    """Checks by the argument type of a custom plugin, beyond those of `problems`."""
+    """Problems that only the argument type of a custom plugin reports, in addition to `problems`."""
     assert entry.args is not None
     try:
         msgspec.convert(args, entry.args)

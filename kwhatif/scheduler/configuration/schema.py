@@ -48,14 +48,14 @@ class Plugins(Model):
 
 
 class PluginConfig(Model):
-    """Arguments of one plugin; their type depends on its name. Those of an unknown plugin can be anything."""
+    """Arguments of one plugin; the plugin's name decides their type. Arguments of an unknown plugin are not checked."""
 
     name: str = ""
     args: Any = None
 
 
 class ProfileConfig(Model):
-    """One profile; a missing name is defaulted only if there is no other profile."""
+    """One profile; a missing `schedulerName` gets the default only if there is no other profile."""
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: Int32 | None = None

@@ -1,7 +1,7 @@
 """Validation of a configuration and of the arguments of plugins.
 
-Follows `validation.go` and `validation_pluginargs.go` in `pkg/scheduler/apis/config/validation`. The types of arguments
-are already checked, and there are no nulls.
+Follows `validation.go` and `validation_pluginargs.go` in `pkg/scheduler/apis/config/validation`. The types of values
+have already been checked, and there are no nulls.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def top_level(config: KubeSchedulerConfiguration) -> Iterator[Issue]:
 
 
 def _leader_election(path: str, election: LeaderElection) -> Iterator[Issue]:
-    """Check leader election (`component-base/config/validation/validation.go`); a duration of 0 is defaulted before."""
+    """Check leader election (`component-base/config/validation/validation.go`), after 0 durations got defaults."""
     durations = {
         "leaseDuration": (election.lease_duration, "15s"),
         "renewDeadline": (election.renew_deadline, "10s"),
@@ -137,7 +137,7 @@ def _extender(path: str, extender: ExtenderConfig) -> Iterator[Issue]:
     yield from duration(f"{path}.httpTimeout", extender.http_timeout)
     tls = extender.tls_config
     if tls is not None and tls.insecure and (tls.ca_file or tls.ca_data):
-        # Not validated, but the scheduler fails to create its client (`TLSConfigFor` in client-go).
+        # Upstream does not validate this, but then fails to create the client (`TLSConfigFor` in client-go).
         detail = "specifying a root certificates file with the insecure flag is not allowed"
         yield f"{path}.tlsConfig", detail
 
@@ -250,7 +250,7 @@ _BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
 
 
 def argument_issues(checks: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
-    """The problems of the arguments of a built-in plugin; `checks` is its name, or that of an older variant."""
+    """The problems in the arguments of a built-in plugin; `checks` is the name of the plugin or of an older variant."""
     gated, check = _GATED_CHECKS.get(checks), _CHECKS.get(checks)
     if gated is not None:
         yield from gated(path, args, gates)
@@ -324,7 +324,7 @@ def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
 
 def _dynamic_resources(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
     for name, least, detail, needed, disabled in (
-        # QUIRK: (validation_pluginargs.go) the message has another name for the gate DRASchedulerFilterTimeout.
+        # QUIRK: (validation_pluginargs.go) the message has a wrong name for the gate DRASchedulerFilterTimeout.
         ("filterTimeout", 0, "must be zero or positive", _FILTER_GATES, "DRASchedulingFilterTimeout"),
         ("bindingTimeout", _SECOND, "must be at least 1 second", BINDING_GATES, _BINDING_NAMES),
     ):
@@ -360,7 +360,7 @@ def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
 
 
 def _term_issue(prefix: str, problem: str) -> Issue:
-    """The issue for a problem of a term, which starts with its own path."""
+    """The issue for a problem of a term; the problem's text starts with its path below `prefix`."""
     path, _, message = problem.partition(": ")
     return prefix + path, message
 

@@ -1,1 +1,1 @@
-"""One module per upstream plugin, under upstream's name; `catalog` lists them."""
+"""The built-in plugins: a module or package for each, named as upstream; `catalog` lists them."""

@@ -44,12 +44,12 @@ class DefaultPreemption(EvictsByPolicy):
         self.args = args or DefaultPreemptionArgs()
 
     def sufficient_candidates(self, tried: int) -> int:
-        """A share of the nodes tried, but at least a fixed number (`calculateNumCandidates`)."""
+        """A percentage of the nodes tried, but at least a fixed number (`calculateNumCandidates`)."""
         args = self.args
         return max(tried * args.min_candidate_nodes_percentage // 100, args.min_candidate_nodes_absolute)
 
     def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
-        """SUCCESS: only the queue knows which preemptions are in progress; it uses `queue.preempting` instead."""
+        """Always SUCCESS: the queue itself tracks preemptions in progress (`queue.preempting`)."""
         return SUCCESS
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
@@ -75,5 +75,5 @@ class DefaultPreemptionSince137(DefaultPreemption):
 
 
 def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """Registered only so that a pod that waits for its own preemption gets deletions through other plugins."""
+    """Never queues: it is registered so that deletions reach the other plugins of a pod that waits for its victims."""
     return QUEUE_SKIP

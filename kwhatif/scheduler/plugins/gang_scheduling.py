@@ -1,4 +1,4 @@
-"""GangScheduling: pods of a group wait for one another (`plugins/gangscheduling/gangscheduling.go`)."""
+"""GangScheduling: pods of a gang wait until there are enough of them (`plugins/gangscheduling/gangscheduling.go`)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ TOO_FEW = unresolvable("waiting for minCount pods from a gang to appear in sched
 
 
 def missing_group(name: str) -> Status:
-    """The pods wait for their PodGroup."""
+    """The status of pods whose PodGroup does not exist."""
     return unresolvable(f'waiting for pods\'s pod group "{name}" to appear in scheduling queue')
 
 
 class GangScheduling:
     """Keeps the pods of a gang out of the queue until there are enough of them.
 
-    That they are placed together or not at all is the group's cycle (`pod_groups`).
+    The scheduling cycle of the group (`pod_groups`) places all of them or none.
     """
 
     name: ClassVar[str] = "GangScheduling"
 
     def pre_enqueue(self, pod: PodInfo, state: State) -> Status:
-        """SUCCESS, or whom the pod waits for. Pods that have a node count, too, be they of another scheduler.
+        """SUCCESS, or the reason why the pod waits. Pods that have a node count, also pods of another scheduler.
 
-        The scheduler knows no pending pods of others; a group of pods of several of its profiles fails later anyway.
+        Pending pods count only if they have the pod's scheduler name: the scheduler does not know the pending pods of
+        other schedulers, and a group with pods of several profiles fails later anyway.
         """
         key = group_of(pod.pod)
         if not key:
@@ -48,7 +49,7 @@ class GangScheduling:
         return SUCCESS if known >= group.min_count else TOO_FEW
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A pod of the group comes, the group comes, or it needs fewer pods."""
+        """A pod of the group is added, the group is added, or its minCount decreases."""
         return (
             builtin(EventResource.UNSCHEDULABLE_POD, ActionType.ADD, _after_pod_added),
             builtin(EventResource.ASSIGNED_POD, ActionType.ADD, _after_pod_added),

@@ -18,7 +18,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 _MB = 1024 * 1024
-#: The size of a small image, and, per container, of a large one.
+#: In bytes: images of this total size or less score 0; images of the second size per container score 100.
 _MIN_THRESHOLD = 23 * _MB
 _MAX_CONTAINER_THRESHOLD = 1000 * _MB
 
@@ -43,7 +43,7 @@ def _images(spec: PodSpec) -> Iterator[str]:
 
 
 def image_score(total: int, containers: int) -> int:
-    """0 to 100 for the (spread-weighted) bytes of images on the node; `containers` excludes image volumes."""
+    """0 to 100 for the bytes of images on the node, weighted by spread; `containers` sets the size for 100."""
     largest = _MAX_CONTAINER_THRESHOLD * containers
     total = max(total, _MIN_THRESHOLD)
     # A pod always has a container, so `largest` is above the minimum.
@@ -72,7 +72,7 @@ class _ImagesPresent(SignedScorer):
         for name, worth in self._worth:
             if name in images:
                 total += worth
-        # The totals are combinations of the pod's images: few, for thousands of nodes.
+        # Each total is the sum of some of the pod's images: there are few sums, and thousands of nodes.
         if total not in self._scores:
             # QUIRK: (image_locality.go) the sizes that a node reports are not limited, so the sum can overflow.
             self._scores[total] = image_score(wrap(total), self._containers)
@@ -80,13 +80,13 @@ class _ImagesPresent(SignedScorer):
 
 
 class ImageLocality:
-    """Scores nodes by the size of the pod's images that they have; images on more nodes count more."""
+    """Scores nodes by the total size of the pod's images on them; an image that is on more nodes counts more."""
 
     name: ClassVar[str] = "ImageLocality"
     _images = staticmethod(_images)
 
     def sign(self, pod: PodInfo, state: State) -> Fragments:
-        """The containers' images, each once. QUIRK: (image_locality.go, SignPod) those of image volumes are missing."""
+        """The containers' images, each once. QUIRK: (image_locality.go, SignPod) without images of image volumes."""
         containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
         return {signers.IMAGE_NAMES: frozenset(normalized_image_name(each.image) for each in containers)}
 
@@ -95,7 +95,7 @@ class ImageLocality:
         spec = pod.pod.spec
         states = state.images
         number = len(state.nodes)
-        # Divided first, in floating point, and truncated, as upstream does: a single byte can change a score.
+        # As upstream: a floating-point division first, then truncation. A difference of one byte can change a score.
         worth = [
             (name, from_float(float(states[name].size) * (states[name].num_nodes / number)))
             for name in self._images(spec)
@@ -107,7 +107,7 @@ class ImageLocality:
 
     @staticmethod
     def _count(spec: PodSpec) -> int:
-        """The number of images for the highest score. QUIRK: (image_locality.go) image volumes do not count."""
+        """The number of images that the maximum score is based on. QUIRK: (image_locality.go) without image volumes."""
         return len(spec.init_containers) + len(spec.containers)
 
 

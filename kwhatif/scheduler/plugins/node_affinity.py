@@ -89,7 +89,7 @@ class _Preferred(ByShape, NormalizesByRange, NodeScorer):
 
 
 def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], state: State) -> bool:
-    """Whether everything that they read is part of a node's shape."""
+    """Whether the terms read only parts of a node's shape."""
     unfixed = state.shapes.unfixed
     return all(not reader.reads_name and unfixed.isdisjoint(reader.keys) for reader in readers)
 
@@ -99,7 +99,7 @@ def _required(pod: Pod) -> RequiredNodeAffinity:
 
 
 class NodeAffinity:
-    """Rejects nodes that the pod or the profile does not select; preferred terms add to the score."""
+    """Rejects nodes that the pod or the profile does not select; scores nodes by preferred terms."""
 
     name: ClassVar[str] = "NodeAffinity"
 
@@ -119,7 +119,7 @@ class NodeAffinity:
         self._added_preferred = PreferredTerms(added.preferred) if added.preferred else None
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """SKIP without required terms; if the terms name nodes, only these nodes are considered."""
+        """SKIP without required terms; if the terms list node names, only these nodes are considered."""
         spec = pod.pod.spec
         own = node_affinity_of(spec).required
         added = self._added_required
@@ -133,7 +133,7 @@ class NodeAffinity:
         return self._selected(spec, state, only_nodes)
 
     def without_pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Filter then reads the pod itself, on all nodes."""
+        """Without PreFilter, Filter reads the pod's terms itself, and all nodes are considered."""
         return self._selected(pod.pod.spec, state, None)
 
     def _selected(self, spec: PodSpec, state: State, only_nodes: frozenset[str] | None) -> NodeFilter:
@@ -142,7 +142,7 @@ class NodeAffinity:
         return _Selected(added, required, only_nodes, Reads.SHAPE if by_shape else Reads.NODE)
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """SKIP without preferred terms, but not if the pod has an empty list; an error if a term is invalid."""
+        """SKIP without preferred terms (an empty list is not skipped); an error if a term is invalid."""
         own = node_affinity_of(pod.pod.spec).preferred
         added = self._added_preferred
         try:
@@ -163,7 +163,7 @@ class NodeAffinity:
         return (builtin(EventResource.NODE, node, self._after_node_change, HintIndex(_wanted_labels, _changed_labels)),)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
-        """The pod now selects the node, and did not before; terms that do not parse are an error, which queues."""
+        """The pod selects the node now, and did not before; invalid terms are an error, which queues the pod."""
         if self._added_required is not None and not any_matches(self._added_required, named(new)):
             return QueueingHint.QUEUE_SKIP
         required = pod.derived(_required)
@@ -173,7 +173,7 @@ class NodeAffinity:
 
 
 def _wanted_labels(pod: Pod) -> Keys:
-    """Labels of requirements: a node that newly matches has gained or lost one of them."""
+    """The labels that the terms read: before a node matches, one of them must change."""
     required = node_affinity_of(pod.spec).required
     keys: set[Hashable] = set((pod.spec.node_selector or {}).items())
     for term in required.node_selector_terms if required else ():

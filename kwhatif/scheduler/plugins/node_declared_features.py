@@ -1,7 +1,7 @@
 """NodeDeclaredFeatures: features that a node must declare (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
 
-The required features are inferred as in `component-helpers/nodedeclaredfeatures/features`; other features registered
-there matter only for updates of running pods.
+The required features follow from the pod's spec (`component-helpers/nodedeclaredfeatures/features`). Other features in
+that package matter only for updates of running pods.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class NodeDeclaredFeatures:
         return {signers.FEATURES: required_features(pod.pod.spec)}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A node is added, or declares other features; the pod changes."""
+        """A node is added, or its declared features change; the pod changes."""
         node = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             builtin(EventResource.NODE, node, _after_node_change),

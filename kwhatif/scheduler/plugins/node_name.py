@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node (`plugins/nodename/node_name.go`)."""
+"""NodeName: only the node in `spec.nodeName` passes (`plugins/nodename/node_name.go`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kwhatif.state.state import State
 
 
 class _OnlyNode(NodeFilter):
-    # No node set is returned, because upstream has no PreFilter here: every other node gives its own reason.
+    # Upstream has no PreFilter here, so there is no set of node names: each other node is rejected by this filter.
     reads = Reads.NODE
 
     def __init__(self, wanted: str) -> None:
@@ -42,7 +42,7 @@ class NodeName:
     _filter: ClassVar[type[_OnlyNode]] = _OnlyNode
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """SKIP for a pod that names no node, which is the usual case."""
+        """SKIP for a pod without `spec.nodeName`, which is the usual case."""
         wanted = pod.pod.spec.node_name
         return self._filter(wanted) if wanted else SKIP
 

@@ -30,7 +30,7 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
 def _taken(port: HostPort, node: NodeInfo) -> PortConflict:
-    """The port that is in use, and the first pod on the node that uses it."""
+    """The conflict for this port, with the first pod on the node that uses it."""
     holder = next(pod for pod in node.pods if conflicts(port, pod.ports))
     return PortConflict(port.ip, port.protocol, port.port, holder.key)
 

@@ -1,6 +1,7 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resource usage the pod makes more balanced.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resource usage becomes more balanced with the pod.
 
-(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes with balanced usage.
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35 it prefers nodes whose usage is
+balanced with the pod, whether or not the pod improves it.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ class _Balance(SignedScorer):
         self.signature = resources_signature(entries)
 
     def score(self, node: NodeInfo) -> int:
-        """How much more balanced the node is with the pod than without."""
+        """How much more balanced the node is with the pod than without it."""
         with_pod: list[float] = []
         without: list[float] = []
         for requested, _, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested
-                # The amounts are exact as floats, so dividing integers gives the same result as dividing floats.
+                # Floats are exact for these amounts, so dividing integers gives the same result as dividing floats.
                 with_pod.append(asked / allocatable if asked < allocatable else 1.0)
                 without.append(used / allocatable if used < allocatable else 1.0)
         return self._scored(with_pod, without)
@@ -64,7 +65,7 @@ class _Balance(SignedScorer):
 
 
 class _BalanceItself(_Balance):
-    """0 to 100: how balanced the node is with the pod, regardless of before (1.35: `balancedResourceScorer`)."""
+    """0 to 100: how balanced the node is with the pod, without comparison (1.35: `balancedResourceScorer`)."""
 
     def _scored(self, with_pod: list[float], without: list[float]) -> int:
         return _balance(with_pod)
@@ -91,7 +92,7 @@ class NodeResourcesBalancedAllocation:
         )
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """The pod's requests; it cannot be signed if devices may back them."""
+        """The pod's requests; the pod cannot be signed if devices may provide one of them."""
         return signers.resources(pod.pod, classes_under(self._gates)(state.cluster))
 
 
@@ -114,7 +115,7 @@ def _balance(fractions: Sequence[float]) -> int:
 
 
 def _sum(terms: Sequence[float]) -> float:
-    # Left to right: Python 3.12's `sum` compensates rounding errors, Go's loop does not.
+    # From left to right, because Python 3.12's `sum` compensates rounding errors and Go's loop does not.
     total = 0.0
     for term in terms:
         total += term

@@ -52,10 +52,10 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: Prefix of the handle of a volume to be provisioned; upstream's contains random letters.
+#: Prefix of the handle of a volume to be provisioned; upstream's handle contains random letters.
 CLAIM = "claim-"
 
-#: Volumes that need a slot: `driver/handle` -> driver.
+#: Volumes that count towards a limit: `driver/handle` -> driver.
 Attached = dict[str, str]
 #: Driver and handle, or the Status that ends the plugin.
 Attachment = tuple[str, str] | Status | None
@@ -124,7 +124,7 @@ def _of_volume(volume: PersistentVolume, *, migrated: bool) -> Attachment:
 
 
 def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrated: bool) -> Attachment:
-    """A claim without a volume uses the slot of its future volume."""
+    """A claim without a volume counts as the volume that will be provisioned for it."""
     storage_class = cluster.get(StorageClass, claim_class(claim))
     if storage_class is None:
         return None
@@ -136,7 +136,7 @@ def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrat
 
 
 def attachments_by_node(cluster: Cluster) -> Mapping[str, Attached]:
-    """Attached volumes by node, used by a pod or not (`getNodeVolumeAttachmentInfo`)."""
+    """Attached volumes by node, also without a pod that uses them (`getNodeVolumeAttachmentInfo`)."""
     by_node: dict[str, Attached] = {}
     for attachment in cluster.all(VolumeAttachment).values():
         spec = attachment.spec
@@ -196,7 +196,7 @@ def _after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, _new: None, _
 
 
 def _translates(disk: Disk) -> bool:
-    """Whether the disk can be translated; if not, upstream's hint fails, which queues."""
+    """Whether the disk can be translated; if not, upstream's hint fails, which queues the pod."""
     try:
         csi_handle(disk)
     except UntranslatableError:
@@ -238,7 +238,7 @@ class _NodeVolumes(NamedTuple):
 
 
 class _Volumes:
-    """The volumes that pods need; results for running pods are cached with the pods, by generation."""
+    """The volumes of pods; results for running pods are cached with the pods, by generation."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.generation = next_generation()
@@ -270,7 +270,7 @@ class _Volumes:
         return _NodeVolumes(attached, counts)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Volumes | None:
-        """Itself if the volumes of claims, and their disks, are unchanged."""
+        """This object, if the volumes of claims and their disks are unchanged; otherwise None."""
         if isinstance(before, PersistentVolumeClaim) and isinstance(after, PersistentVolumeClaim):
             return self if _needs(before) == _needs(after) else None
         if isinstance(before, PersistentVolume) and isinstance(after, PersistentVolume):
@@ -297,9 +297,9 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
         self._volumes = cluster.derived(_Volumes, *kinds)
         if not any(self._limits.values()):
             self.reads = Reads.NODE
-        # A volume that a pod on the node uses, too, must be attached again without that pod, even beyond the limit.
+        # A volume that this pod shares with a pod on the node counts again if that pod is removed, even above a limit.
         self.relaxing = isinstance(self._new, Status) or all(
-            _is_of_its_own(handle, driver, state) for handle, driver in self._new.items()
+            _is_new_and_unused(handle, driver, state) for handle, driver in self._new.items()
         )
         shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
         signed = _signed(self._new), _signed(self._new_without_csi_node)
@@ -340,14 +340,14 @@ def _needed_drivers(new: Attached | Status, cluster: Cluster) -> tuple[str, ...]
     return tuple(name for name, driver in found if driver and driver.spec.prevent_pod_scheduling_if_missing)
 
 
-def _is_of_its_own(handle: str, driver: str, state: State) -> bool:
-    """Whether it is a volume to be provisioned for a claim that no pod on a node uses."""
+def _is_new_and_unused(handle: str, driver: str, state: State) -> bool:
+    """Whether the volume is still to be provisioned, for a claim that no pod on a node uses."""
     claim = handle.removeprefix(f"{driver}/{CLAIM}")
     return claim != handle and not state.users_of(claim)
 
 
 def _signed(new: Attached | Status) -> Hashable:
-    """For volumes to be provisioned, which are not attached anywhere yet, only the number per driver matters."""
+    """For volumes still to be provisioned, which are not attached to any node, only the number per driver matters."""
     if isinstance(new, Status):
         return new.code, new.reasons
     to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in new.items())

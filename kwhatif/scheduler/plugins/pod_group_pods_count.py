@@ -1,4 +1,4 @@
-"""PodGroupPodsCount: rather where more pods of the group find a place.
+"""PodGroupPodsCount: prefers the placement for which more pods of the group get a node.
 
 (`pkg/scheduler/framework/plugins/podgrouppodscount/podgroup_pods_count.go`.)
 """
@@ -20,11 +20,11 @@ class PodGroupPodsCount:
     name: ClassVar[str] = "PodGroupPodsCount"
 
     def score_placement(self, group: PodGroup, state: State, proposal: Proposal) -> int:
-        """How many there would be."""
+        """The number of pods of the group with a node, if this placement were chosen."""
         members = state.members_of(key_of(group)).values()
         return sum(bool(pod.pod.spec.node_name) for pod in members) + len(proposal.pods)
 
     def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
-        """In percent of the most; a group is not placed without a pod, so that is not 0."""
+        """Percentages of the maximum, which is not 0: a placement has at least one pod."""
         most = max(scores)
         return [score * MAX_NODE_SCORE // most for score in scores]

@@ -1,4 +1,4 @@
-"""TopologyPlacementGenerator: a group goes to nodes with one value of a label.
+"""TopologyPlacementGenerator: all pods of a group go to nodes with the same value of a label.
 
 (`pkg/scheduler/framework/plugins/topologyaware/topology_placement.go`.)
 """
@@ -17,12 +17,12 @@ from kwhatif.state.state import State
 
 
 class TopologyPlacementGenerator:
-    """One placement for each value of the label; where pods of the group are on nodes already, theirs alone."""
+    """One placement for each value of the label; if pods of the group have nodes already, only their value."""
 
     name: ClassVar[str] = "TopologyPlacementGenerator"
 
     def generate_placements(self, group: PodGroup, state: State) -> Sequence[Placement] | Status:
-        """In the order of the values: upstream's is that of a map, by chance."""
+        """The placements, sorted by value; upstream's order is random, because it iterates over a map."""
         key = group.topology_key
         if not key:
             return (Placement("", state.nodes),)
@@ -38,7 +38,7 @@ class TopologyPlacementGenerator:
 
 
 def _domain_of_members(group: PodGroup, key: str, state: State) -> str | Status | None:
-    """The value that all nodes with pods of the group have; None where there are none; or an error."""
+    """The label value of the nodes with pods of the group; None if no pod has a node; or an error."""
     found = ""
     members = [pod for pod in state.members_of(key_of(group)).values() if pod.pod.spec.node_name]
     for pod in members:

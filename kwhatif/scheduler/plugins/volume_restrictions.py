@@ -46,18 +46,18 @@ _Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSI | RBD
 
 
 def _disks(volume: Volume) -> Sequence[_Disk]:
-    """The volume as a disk of the four kinds that are checked; the API server accepts at most one."""
+    """The volume's disks of the four kinds that are checked; the API server accepts at most one per volume."""
     sources = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.iscsi, volume.rbd
     return [source for source in sources if source is not None]
 
 
 def _disks_of(pod: PodInfo) -> tuple[_Disk, ...]:
-    """The pod's disks: the first one of each volume."""
+    """The pod's disks: the first disk of each volume."""
     return tuple(disk for volume in pod.pod.spec.volumes for disk in _disks(volume)[:1])
 
 
 def _identity(disk: _Disk) -> tuple[str, ...]:
-    """The kind of the disk, and what identifies it within the kind."""
+    """The kind of the disk, and its identity within the kind."""
     match disk:
         case GCEPersistentDisk():
             return "gcePersistentDisk", disk.pd_name
@@ -70,7 +70,7 @@ def _identity(disk: _Disk) -> tuple[str, ...]:
 
 
 def _clash(one: _Disk, other: _Disk) -> bool:
-    """Whether two volumes are the same disk, and cannot share it (`isVolumeConflict`)."""
+    """Whether two volumes use the same disk and cannot share it (`isVolumeConflict`)."""
     if _identity(one) != _identity(other):
         return False
     if isinstance(one, RBD) and isinstance(other, RBD) and set(one.monitors).isdisjoint(other.monitors):
@@ -79,14 +79,14 @@ def _clash(one: _Disk, other: _Disk) -> bool:
 
 
 class VolumeRestrictions:
-    """Rejects nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
+    """Rejects nodes where a disk of the pod is in use; rejects all nodes while a ReadWriteOncePod claim is in use."""
 
     name: ClassVar[str] = "VolumeRestrictions"
     _claim_in_use: ClassVar[str] = CLAIM_IN_USE
     reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Find the pod's disks, and the users of its exclusive claims."""
+        """Find the pod's disks, and the pods that use its ReadWriteOncePod claims."""
         if not pod.pod.spec.volumes:
             return SKIP
         exclusive = set()
@@ -104,8 +104,8 @@ class VolumeRestrictions:
         return _RestrictionsFilter(disks, claims, users)
 
     def without_pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Filter checks the disks, and then fails, because it needs PreFilter's state."""
-        return _RestrictionsFilter(_disks_of(pod), _NotLookedAt(), 1)
+        """Without PreFilter, Filter checks the disks, and then fails, because it needs PreFilter's state."""
+        return _RestrictionsFilter(_disks_of(pod), _UncheckedClaims(), 1)
 
     sign = staticmethod(signers.volumes)
 
@@ -125,7 +125,7 @@ class VolumeRestrictionsUntil133(VolumeRestrictions):
 
 
 def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
-    """The deleted pod had a disk or a claim that the pod uses, on any node."""
+    """The deleted pod used a disk or a claim of this pod, on any node."""
     if old.metadata.namespace != pod.namespace:
         return QueueingHint.QUEUE_SKIP
     theirs = [disk for volume in old.spec.volumes for disk in _disks(volume)]
@@ -143,7 +143,7 @@ class _ExclusiveClaims:
         self._state = state
 
     def in_use(self) -> int:
-        """The number of the claims that pods on nodes use."""
+        """How many of the claims are used by pods on nodes."""
         if not self.names:
             return 0
         return sum(self._state.users_of(f"{self._namespace}/{name}") > 0 for name in self.names)
@@ -165,7 +165,7 @@ class _ExclusiveClaims:
         ]
 
 
-class _NotLookedAt:
+class _UncheckedClaims:
     """The pod's claims if PreFilter is disabled."""
 
     names: frozenset[str] = frozenset()
@@ -173,7 +173,7 @@ class _NotLookedAt:
 
 
 class _RestrictionsFilter(Selective, Signed, NodeFilter):
-    def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _NotLookedAt, users: int) -> None:
+    def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _UncheckedClaims, users: int) -> None:
         self.reads = Reads.CLUSTER if claims.names else Reads.PODS
         self._disks = disks
         self._claims = claims
@@ -209,7 +209,7 @@ class _RestrictionsFilter(Selective, Signed, NodeFilter):
         self._users -= self._mentions(pod)
 
     def _mentions(self, pod: PodInfo) -> int:
-        # QUIRK: (updateWithPod) counted by claim name only. A pod of another namespace with a claim of the same name
-        # makes the claim look used when it is added, and free when it is removed.
+        # QUIRK: (updateWithPod) only the claim's name is compared. So if a pod of another namespace has a claim of the
+        # same name, adding that pod makes the claim appear used, and removing that pod makes it appear free.
         names = self._claims.names
         return sum(name in names for name in pod.claim_names) if names else 0

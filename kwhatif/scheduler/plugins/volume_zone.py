@@ -29,7 +29,7 @@ from kwhatif.state.state import State
 
 NO_VOLUME_ZONE = "node(s) had no available volume zone"
 
-#: Topology label -> the label that a node may have instead.
+#: Topology label of a volume -> the equivalent label that a node may have instead.
 _TOPOLOGY_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,
@@ -50,7 +50,7 @@ class _Topology(NamedTuple):
 
 
 class VolumeZone:
-    """Rejects nodes outside the zones and regions in the labels of the pod's volumes."""
+    """Rejects nodes that are not in the zones and regions of the volumes' labels."""
 
     name: ClassVar[str] = "VolumeZone"
     reads_claims: ClassVar[bool] = True
@@ -88,16 +88,16 @@ def _after_class_added(_pod: PodInfo, _old: None, new: StorageClass, _cluster: C
 def _after_volume_change(
     _pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume, _cluster: Cluster
 ) -> QueueingHint:
-    """The zone labels of the volume have changed, whichever claim it belongs to."""
-    return queue_if(old is None or _places(old) != _places(new))
+    """The zone labels of any volume have changed, also of a volume that the pod does not use."""
+    return queue_if(old is None or _zone_labels(old) != _zone_labels(new))
 
 
-def _places(volume: PersistentVolume) -> list[tuple[str, frozenset[str]]]:
+def _zone_labels(volume: PersistentVolume) -> list[tuple[str, frozenset[str]]]:
     return [(topology.key, topology.values) for topology in _topologies("", volume)]
 
 
 def _volume_of(name: str, namespace: str, cluster: Cluster) -> PersistentVolume | Status | None:
-    """The volume that the claim names; None for a claim that waits for its first consumer."""
+    """The volume in the claim's `spec.volumeName`; None for a claim that waits for its first consumer."""
     if not name:
         return unresolvable("PersistentVolumeClaim had no name")
     claim = cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
@@ -137,14 +137,14 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
 class _ZoneFilter(Signed):
     def __init__(self, topologies: list[_Topology], state: State) -> None:
         self._topologies = topologies
-        #: Only the labels of the volumes matter.
+        #: Only the topology labels of the volumes matter, not their names.
         self.signature = tuple([topology[2:] for topology in topologies])
         self.reads = Reads.SHAPE if state.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels
         if labels.keys().isdisjoint(_TOPOLOGY_LABELS):
-            return SUCCESS  # a node without a zone label counts as in all zones
+            return SUCCESS  # a node without zone labels counts as a member of all zones
         for topology in self._topologies:
             here = labels[topology.key] if topology.key in labels else labels.get(topology.stable_key)
             if here not in topology.values:

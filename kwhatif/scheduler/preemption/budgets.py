@@ -36,7 +36,7 @@ class Split(msgspec.Struct, frozen=True, gc=False):
     counting: Mapping[PodInfo, Names]
     #: The budgets that each violating pod breaks.
     broken: Mapping[PodInfo, Names]
-    #: The disruptions that these budgets allow.
+    #: The allowed disruptions of the budgets in `counting`, by name.
     allowed: Mapping[str, int]
 
     def uses(self, pods: Iterable[PodInfo]) -> tuple[BudgetUse, ...]:
@@ -55,7 +55,7 @@ class _Selection:
     def __init__(self, cluster: Cluster) -> None:
         self.generation = next_generation()
         self.index = budget_index(cluster)
-        #: The budgets that already count the disruption of a pod, by the pod's `namespace/name`.
+        #: The budgets that have already counted a pod's disruption (`status.disruptedPods`), by the pod's key.
         self._disrupted: dict[str, set[str]] = {}
         for name, pdb in cluster.all(PodDisruptionBudget).items():
             for pod in _disrupted(pdb):
@@ -80,7 +80,7 @@ class _Selection:
         return None if selector is None or selector.empty else selector
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Selection | None:
-        """See `Index`: itself if the selectors and the disrupted pods have not changed."""
+        """This object, if the selectors and the disrupted pods have not changed; otherwise None."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
         is_same = (
@@ -90,7 +90,7 @@ class _Selection:
 
 
 class _Allowances:
-    """The disruptions that each budget allows; one without a status allows none."""
+    """The disruptions that each budget allows; a budget without a status allows none."""
 
     def __init__(self, by_name: Mapping[str, int]) -> None:
         self.by_name = by_name
@@ -121,9 +121,9 @@ class Budgets:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._selection = cluster.derived(_Selection, PodDisruptionBudget)
-        #: Changes if the budgets select other pods.
+        #: A generation that changes if the budgets select other pods.
         self.scope = self._selection.generation
-        #: Changes also if they allow more or less.
+        #: A generation that also changes if a budget allows more or fewer disruptions.
         self.generation = cluster.generation(PodDisruptionBudget)
         #: The disruptions that each budget allows, by `namespace/name`.
         self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
@@ -140,7 +140,7 @@ class Budgets:
         return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
-        """Evict the pods in order, and see which evictions break a budget.
+        """Evict the pods in order, and find the evictions that break a budget.
 
         QUIRK: (default_preemption.go) every matching budget is charged, even if another one is already broken, and
         even for pods that will be put back later.
@@ -173,7 +173,7 @@ class Budgets:
         return Split(tuple(broken), others, counting, broken, allowed)
 
     def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
-        """The budgets that allow fewer disruptions after these, as the controller writes them."""
+        """The budgets that allow fewer disruptions after `disruptions`, as the controller writes them."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:

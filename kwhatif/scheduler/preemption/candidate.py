@@ -40,10 +40,10 @@ def _started(pod: PodInfo) -> int:
 def by_importance(pods: Sequence[PodInfo], *, unstarted_reversed: bool = True) -> list[PodInfo]:
     """The most important pod first: by higher priority, then by earlier start.
 
-    QUIRK: (utils.go) for a pod without start time the clock is read at each comparison, for the left pod first, and
-    Go sorts up to 12 elements by insertion: such pods of equal priority are reversed. Beyond 12 elements the order
-    among equals depends on Go's sorting; it is treated the same here. Since 1.37 the clock is read once per pod, in
-    the node's order (`NewVictim`), which is kept.
+    QUIRK: (utils.go) a pod without start time counts as started now. Each comparison reads the clock again, for the
+    left pod first, and Go sorts up to 12 elements by insertion: so such pods of equal priority are reversed. Beyond
+    12 elements their order depends on Go's sorting algorithm; here they are reversed as well. Since 1.37 the clock is
+    read once per pod, in the node's order (`NewVictim`): so such pods keep the node's order.
     """
     started = [pod for pod in pods if pod.start_time is not None]
     started.sort(key=_START)
@@ -61,7 +61,7 @@ def priority_sum(pods: Sequence[PodInfo]) -> int:
 
 def oldest(pods: Sequence[PodInfo]) -> PodInfo:
     """The pod that started first among those with the highest priority."""
-    best = pods[0]  # usually the result
+    best = pods[0]  # most often already the result
     for pod in pods:
         if pod.priority > best.priority or (pod.priority == best.priority and _started(pod) < _started(best)):
             best = pod
@@ -70,12 +70,12 @@ def oldest(pods: Sequence[PodInfo]) -> PodInfo:
 
 def rank(pods: Sequence[PodInfo], pdb_violations: int) -> Rank:
     """The rank of a candidate with these victims, the most important first: a number for each of `RUNGS`."""
-    # QUIRK: (preemption.go) the later start wins: the node whose victims have run for less time.
+    # QUIRK: (preemption.go) the later start wins: a node is preferred if its victims have run for less time.
     return pdb_violations, pods[0].priority, priority_sum(pods), len(pods), -_started(oldest(pods))
 
 
 def deciding_rung(rungs: Sequence[str], better: Rank, worse: Rank) -> str:
-    """The first criterion by which the two differ; "" if they are equal."""
+    """The first criterion for which the two ranks differ; "" if they are equal."""
     for rung, ours, theirs in zip(rungs, better, worse, strict=True):
         if ours != theirs:
             return rung
@@ -83,7 +83,7 @@ def deciding_rung(rungs: Sequence[str], better: Rank, worse: Rank) -> str:
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
-    """A pod to evict; its disruption counts against `budgets` and breaks those in `violates` (`namespace/name`)."""
+    """A pod to evict; its eviction counts against `budgets` and breaks `violates`, both as `namespace/name`."""
 
     pod: PodInfo
     budgets: tuple[str, ...] = ()
@@ -100,11 +100,11 @@ class Reprieve(msgspec.Struct, frozen=True, gc=False):
 class Reprieval(NamedTuple):
     """The result of putting pods back."""
 
-    #: All pods that may be evicted, in the order in which they were put back: those that break a budget first.
+    #: All pods that may be evicted, in the order in which they were put back: pods that break a budget first.
     tried: Sequence[PodInfo]
-    #: The pods that the preemptor does not fit beside.
+    #: The pods that must be evicted: beside them the preemptor does not fit.
     refused: Sequence[PodInfo]
-    #: Finds out why the preemptor does not fit beside each of these.
+    #: Computes why the preemptor does not fit beside each of the `refused` pods.
     find_objections: Callable[[], Mapping[PodInfo, Verdict]]
 
 
@@ -115,7 +115,7 @@ NOT_TRIED = Reprieval((), (), dict)
 class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A node where evicting the victims makes room for the pod.
 
-    There may be thousands, and most are not chosen: details for reports are computed on demand.
+    There may be thousands of candidates, and only one is chosen: details for reports are computed on demand.
     """
 
     node: str
@@ -158,13 +158,13 @@ class Preemption(msgspec.Struct, frozen=True):
 
     #: Whether the pod may evict others; if not, `message` says why, and nothing was tried.
     eligible: bool = True
-    #: The scheduler's own text, without its prefix; "" if a node was found.
+    #: The scheduler's message, without its prefix; "" if a node was found.
     message: str = ""
     #: The node that the pod is nominated to.
     node: str | None = None
-    #: All nodes that are equally good, sorted; the scheduler takes any of them.
+    #: Names of all nodes that are equally good, sorted; the scheduler takes any of these nodes.
     ties: tuple[str, ...] = ()
-    #: The best first, then by name.
+    #: The best candidate first; equally good ones by name.
     candidates: tuple[Candidate, ...] = ()
     #: The criteria of a candidate's `rank`, one per number.
     rungs: tuple[str, ...] = RUNGS
@@ -197,8 +197,8 @@ def counted(victims: Iterable[Victim]) -> list[tuple[str, ...]]:
 def _counts_as_healthy(pod: Pod) -> bool:
     """Whether a budget allows less once the pod is gone: it must be ready, and not already terminating.
 
-    A kubelet sets the condition Ready on every pod that it runs. A pod without it was written by hand, as was its
-    budget's status: it counts as ready if it is running.
+    The kubelet sets the condition Ready on every pod that it runs. A pod without the condition was written by hand, as
+    was the status of its budget: such a pod counts as ready if it is running.
     """
     if pod.metadata.deletion_timestamp is not None:
         return False

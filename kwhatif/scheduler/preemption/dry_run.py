@@ -18,18 +18,18 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import PodRow
 
-#: The number of priorities to cache emptied nodes for: that of the workload whose pods are being placed, and that of
-#: one whose pods come in between. Every additional one needs a copy of every node.
+#: For how many priorities emptied nodes are cached: the priority of the workload whose pods are being scheduled, and of
+#: one other workload whose pods are scheduled in between. Each additional priority needs a copy of every node.
 _KEPT = 2
 #: The key of the lowest priority of a node's pods, in the node's cache.
 _LOWEST = "lowest priority"
 
 
 class EmptiedNode:
-    """A node without its evictable pods, and cached results for pods that would be placed there.
+    """A node without its evictable pods, and cached results for pods that would be placed on it.
 
-    For pods of one priority it is the same until a pod of the node is added or removed, or a budget of its pods
-    changes. So it is cached with the node.
+    It is cached with the node, by the priority of the preemptor: it stays valid until a pod of the node is added or
+    removed, or a budget of its pods changes.
     """
 
     __slots__ = ("answers", "generation", "node", "ordered", "original", "removed", "reprieve_order", "scopes", "split")
@@ -42,25 +42,25 @@ class EmptiedNode:
         ordered: Sequence[PodInfo],
         budgets: Budgets,
     ) -> None:
-        #: The node without these pods. It is shared: copy it to put pods on it.
+        #: The node without the evictable pods. It is shared: copy it before adding pods.
         self.node = node
         self.original = original
         #: The evictable pods in the node's order.
         self.removed = removed
         #: The evictable pods by importance.
         self.ordered = ordered
-        #: The effect on budgets, valid for this generation of the budgets.
+        #: The effect of the evictions on budgets, valid for `generation` of the budgets.
         self.split: Split = budgets.split(ordered)
         self.generation = budgets.generation
-        #: The pods in the order in which they are put back: those that break a budget first.
+        #: The evictable pods in the order in which they are put back: pods that break a budget first.
         self.reprieve_order = PodRow((*self.split.violating, *self.split.others))
-        #: Cached results, by what they depend on besides the node.
+        #: Cached results, by everything except the node that they depend on.
         self.answers: dict[Hashable, object] = {}
         #: Candidates for this node, each with the range of requests for which it is valid (`NodeFilter.in_scope`).
         self.scopes: Sequence[tuple[object, Candidate]] = ()
 
     def judged_by(self, budgets: Budgets) -> EmptiedNode:
-        """The emptied node under these budgets: itself, if the budgets of its pods allow as much as before."""
+        """The emptied node for these budgets: this object, if the budgets of its pods allow as much as before."""
         if self.generation != budgets.generation:
             if not self.split.allowed.items() <= budgets.allowed.items():
                 return EmptiedNode(self.node, self.original, self.removed, self.ordered, budgets)
@@ -69,25 +69,25 @@ class EmptiedNode:
 
 
 class Emptying:
-    """Empties nodes for one pod."""
+    """Removes the evictable pods from nodes, for one preemptor."""
 
     def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
         """Set up.
 
         Args:
-            cycle: the cycle of the pod that others may be evicted for.
+            cycle: the scheduling cycle of the preemptor.
             policy: decides which pods may be evicted.
             budgets: the current budgets.
         """
         self._pod = cycle.pod
         self._policy = policy
         self._budgets = budgets
-        # It is not known what a custom policy reads.
+        # A custom policy may read anything, so its results are not cached.
         is_known = type(policy) in (Policy, PolicySince137) and not is_reference()
         self._key = (budgets.scope, self._pod.priority) if is_known else None
 
     def of(self, node: NodeInfo) -> EmptiedNode | None:
-        """The node without the pods that may be evicted; None if there are none."""
+        """The node without the pods that may be evicted; None if no pod may be evicted."""
         key = self._key
         if key is None:
             return self._empty(node)
@@ -119,14 +119,14 @@ class Emptying:
 
 
 def as_node_status(objection: Verdict) -> Verdict:
-    """The objection in the form in which it is recorded for a node that is not a candidate."""
+    """The objection, as it is recorded for a node that is not a candidate."""
     if objection.status.code is not Code.ERROR:
         return objection
     return Verdict(error(f'running "{objection.plugin}" filter plugin: {objection.status.message}'), objection.plugin)
 
 
 class DryRun:
-    """Tries which pods can stay, on copies of the node and of filters that track pods, so nothing must be undone."""
+    """Finds the pods that can stay, on copies of the node and of filters that track pods, so nothing must be undone."""
 
     def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
         self._cycle = cycle
@@ -134,13 +134,13 @@ class DryRun:
         self._node = emptied.node
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
-        #: Filters whose result these pods can change; the others accept the preemptor once and for all.
+        #: Filters whose result the evictable pods can change; all other filters accept the preemptor in any case.
         self._volatile: list[NamedFilter] = []
         nominated = cycle.nominated_on(emptied.original)
         self._crowded = bool(nominated)
         for named in cycle.filters:
             self._take(named, emptied.removed)
-        #: The node with the nominated pods, if these need not be added for every check.
+        #: The node with the nominated pods, unless they must be added again for every check.
         self._crowd = _Crowd(emptied.node, nominated, self._filters) if nominated and _is_known(cycle) else None
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
@@ -158,7 +158,7 @@ class DryRun:
             self._volatile.append((name, plugin))
 
     def _is_content(self, plugin: NodeFilter) -> bool:
-        """Whether the filter accepts the preemptor with all pods in place: then also with fewer pods."""
+        """Whether the filter accepts the preemptor beside all pods, and so also beside fewer pods."""
         return (
             is_relaxing(plugin)
             and plugin.reads is Reads.PODS
@@ -167,15 +167,15 @@ class DryRun:
         )
 
     def objection(self) -> Verdict | None:
-        """Why the preemptor does not fit on the current node, by all filters; None if it fits."""
+        """Why the preemptor does not fit on the current node, checked with all filters; None if it fits."""
         objection = self._ask(self._filters, self._crowd.filters if self._crowd else ())
         return None if objection is None else as_node_status(objection)
 
     def reprieve(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
-        """Put the pods back in order, except those that the preemptor does not fit beside.
+        """Put the pods back in order, except the pods beside which the preemptor does not fit.
 
         Returns:
-            These pods, each with the reason.
+            The pods that were not put back, each with the reason.
         """
         self._node = self._node.clone()
         places = [(self._node, self._followers)]
@@ -208,10 +208,10 @@ class DryRun:
 
 
 def _is_known(cycle: Cycle) -> bool:
-    """Whether the result of no plugin depends on the order in which pods are added and removed.
+    """Whether all plugins are independent of the order in which pods are added and removed.
 
-    QUIRK: (types.go, HostPortInfo) a port that two pods use is free as soon as one of them is removed. That does not
-    matter: a pod whose ports a nominated one uses is rejected anyway.
+    QUIRK: (types.go, HostPortInfo) if two pods use the same port, removing one pod frees the port. That does not
+    matter here: if a nominated pod uses a port of the preemptor, the preemptor is rejected anyway.
     """
     return not is_reference() and not any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins)
 

@@ -1,7 +1,7 @@
-"""`Evaluator`: all candidates of a pod, and the best of them (`pkg/scheduler/framework/preemption/preemption.go`).
+"""`Evaluator`: all candidates for a pod, and the best one (`pkg/scheduler/framework/preemption/preemption.go`).
 
-kube-scheduler starts at a random node and stops after some candidates; here every node is tried, and among equally
-good ones the lowest name is chosen.
+kube-scheduler starts at a random node and stops after some candidates. Here every node is tried; among equally good
+nodes, the first by name is chosen.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ Proposals = Mapping[str, ExtenderVictims]
 
 
 def ask_extenders(cycle: Cycle, candidates: Iterable[Candidate]) -> Proposals:
-    """The candidates that extenders leave (`callExtenders`), by node name; each gets the answer of the previous one.
+    """The candidates that remain after all extenders (`callExtenders`), by node name.
+
+    Each extender gets the result of the previous extender.
 
     Raises:
-        ExtenderError: an extender that is not ignorable failed, or left a node without victims.
+        ExtenderError: an extender that is not ignorable failed, or returned a node without victims.
     """
     proposals: Proposals = {
         candidate.node: ExtenderVictims(tuple(candidate.pods), candidate.pdb_violations) for candidate in candidates
@@ -153,7 +155,7 @@ def _choose(cycle: Cycle, candidates: Sequence[Candidate], outcome: Preemption) 
 
 def cleared_nominations(cycle: Cycle, best: Candidate) -> tuple[PodInfo, ...]:
     """Pods of lower priority nominated to the node: they may no longer fit (`prepareCandidateAsync`)."""
-    # QUIRK: (executor.go) if all victims are already terminating there is nothing to do, and the nominations stay.
+    # QUIRK: (executor.go) if all victims are already terminating, upstream does nothing, so the nominations stay.
     if all(pod.terminating for pod in best.pods):
         return ()
     priority = cycle.pod.priority
@@ -171,6 +173,6 @@ def _not_helpful(cycle: Cycle, rejected: Mapping[str, Verdict]) -> str:
 
 
 def _failure(rejected: Mapping[str, Verdict]) -> str:
-    """The errors of all nodes, if any (`utilerrors.Aggregate`); upstream's order is that of their occurrence."""
+    """The errors of all nodes, if any (`utilerrors.Aggregate`); upstream lists them in the order of occurrence."""
     failed = [(name, verdict.status) for name, verdict in rejected.items() if verdict.status.code is Code.ERROR]
     return aggregate(status.message for _, status in sorted(failed, key=itemgetter(0)))

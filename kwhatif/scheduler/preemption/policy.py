@@ -1,7 +1,7 @@
 """`Policy`: the replaceable rules of preemption.
 
-kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go`, and in
-`default_preemption.go` the hooks `IsEligiblePod` and `MoreImportantPod`. Override what should be different:
+In kube-scheduler these are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go`, and the hooks
+`IsEligiblePod` and `MoreImportantPod` in `default_preemption.go`. Override the methods that should differ:
 
     class SparingSpot(Policy):
         def potential_victims(self, pod, node):
@@ -27,7 +27,7 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
 
 def lower_priority(pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
-    """The pods on the node that `pod` may evict, in the node's order: of any namespace, even if being deleted."""
+    """The pods on the node that `pod` may evict, in the node's order; from any namespace, also terminating ones."""
     priority = pod.priority
     return [other for other in node.pods if other.priority < priority]
 
@@ -50,7 +50,7 @@ def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInf
 
 
 def terminating_by_preemption(pod: PodInfo) -> bool:
-    """Whether the scheduler has evicted the pod, and it is still terminating."""
+    """Whether the scheduler has evicted the pod and the pod is still terminating."""
     if not pod.terminating:
         return False
     condition = pod_condition(pod.pod, "DisruptionTarget")
@@ -64,7 +64,7 @@ class EvictsByPolicy:
     policy: Policy
 
     def sufficient_candidates(self, tried: int) -> int:
-        """The number of candidates after which kube-scheduler would stop, if `tried` nodes were tried."""
+        """The number of candidates after which kube-scheduler stops; `tried` is the number of nodes to try."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class Policy:
 
     #: The criteria of `rank`, one per number, in order.
     rungs: tuple[str, ...] = RUNGS
-    #: Whether pods that have not started are in reverse order (`ranking.by_importance` says why).
+    #: Whether pods that have not started are in reverse order (the reason: `candidate.by_importance`).
     unstarted_reversed: bool = True
 
     def why_not_eligible(self, cycle: Cycle) -> str:
@@ -85,11 +85,11 @@ class Policy:
         return lower_priority(pod, node)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """The pods, the most important first: they are put back in this order."""
+        """The pods, the most important pod first: they are put back in this order."""
         return by_importance(pods, unstarted_reversed=self.unstarted_reversed)
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
-        """The rank of a node with these victims, the most important first; the lowest rank wins."""
+        """The rank of a node with these victims (the most important victim first); the lowest rank wins."""
         del node
         return rank(victims, pdb_violations)
 
@@ -105,32 +105,32 @@ class PolicySince137(Policy):
     unstarted_reversed = False
 
     def said_of(self, node: str, victims: int) -> str:
-        """The node, and the number of its victims (`Preempt`)."""
+        """A message with the node and the number of its victims (`Preempt`)."""
         return f"found a potential placement for pod on node {node}, preempting {victims} victims"
 
 
 class GuardedPolicy(Policy):
-    """Another policy, whose failures are reported with plugin, pod and node."""
+    """Calls another policy, and reports its failures with plugin, pod and node."""
 
     def __init__(self, inner: Policy, plugin: str) -> None:
         self._inner = inner
-        #: The pod and node of the last call; two of the methods do not get them.
+        #: The pod and node of the last call, because two of the methods do not have these parameters.
         self._site = CallSite(plugin, "PostFilter", "")
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:
-        """Ask the policy whether the cycle's pod may evict others."""
+        """The policy's reason why the cycle's pod may not evict others."""
         self._site = self._site._replace(pod=cycle.pod.key, node="")
         return self._site.call(self._inner.why_not_eligible, shown_cycle(cycle), returns=str)
 
     def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
-        """Ask the policy which pods of the node may be evicted."""
+        """The pods of the node that the policy allows to evict."""
         self._site = self._site._replace(pod=pod.key, node=node.name)
         found = self._site.call(self._inner.potential_victims, shown_pod(pod), shown_node(node), returns=list)
         return self._real(found, node.pods)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """Ask the policy for the pods in order of importance."""
+        """The pods in the policy's order of importance."""
         shown = list(map(shown_pod, pods))
         return self._real(self._site.call(self._inner.by_importance, shown, returns=list), pods)
 
@@ -143,7 +143,7 @@ class GuardedPolicy(Policy):
         return real
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
-        """Ask the policy for the rank of the node; it must have a number for each of `rungs`."""
+        """The policy's rank of the node; it must have one number for each of `rungs`."""
         self._site = self._site._replace(node=node.name)
         rank: Rank = self._site.call(
             self._inner.rank, shown_node(node), tuple(map(shown_pod, victims)), pdb_violations, returns=tuple

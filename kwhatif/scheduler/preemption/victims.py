@@ -1,9 +1,8 @@
 """Victims on one node: evict all, then put back all pods that still fit (`SelectVictimsOnNode`).
 
-Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`, and for groups, which are evicted or
-kept as a whole since 1.37, also `types.go` and `util.go` of `pkg/scheduler/framework/preemption`. A group that is
-evicted as a whole may have pods elsewhere: filters that look at other nodes see them leave, and the other nodes stay as
-they are.
+Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`. Since 1.37 a pod group can be evicted
+or kept as a whole (`types.go` and `util.go` of `pkg/scheduler/framework/preemption`). Such a group may also have pods
+on other nodes: filters that track pods see that these pods are removed, but the other nodes themselves are unchanged.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: The number of signatures to cache results for with each node: that of the workload whose pods are being placed, and
-#: that of one whose pods come in between.
+#: For how many signatures each node caches results: the signature of the workload whose pods are being scheduled, and
+#: of one other workload whose pods are scheduled in between.
 _KEPT = 2
 
 AfterReprieves = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
@@ -52,10 +51,10 @@ class _Answer:
 
 
 class SoleFilter:
-    """A fast path for nodes where a single filter decides which pods can stay, for one cycle.
+    """A fast path for one cycle, for nodes where a single filter decides which pods can stay.
 
-    Usually only the requests of a pod matter. A filter that reads only the node does not have to be tried together with
-    the others; and because workloads of one release often have similar requests, its results are cached.
+    Usually that is the filter for resource requests. As it reads only the node, it need not be tried together with the
+    other filters. Its results are cached, because workloads often have similar requests.
     """
 
     def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
@@ -65,11 +64,11 @@ class SoleFilter:
         self._signature: Hashable = name, decides.signature
 
     def on(self, emptied: EmptiedNode, settle: AfterReprieves) -> Candidate | Verdict | None:
-        """The candidate, or why the node is not one; None: other filters matter as well.
+        """The candidate, or why the node is not a candidate; None: other filters matter as well.
 
         Args:
             emptied: the node.
-            settle: makes the result from that of putting its pods back.
+            settle: makes this result from the result of putting the node's pods back.
         """
         node = emptied.original
         if self._cycle.nominated_on(node):
@@ -84,7 +83,7 @@ class SoleFilter:
                 status = plugin.filter(node)
             if status is not SUCCESS and status.code is not Code.SUCCESS:
                 if plugin.reads is Reads.PODS and plugin is not self._decides:
-                    return None  # it may accept the pod once pods are removed
+                    return None  # the filter may accept the preemptor after pods are removed
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
             answer.found = self._reprieve(emptied, settle)
@@ -117,7 +116,7 @@ class SoleFilter:
 
 
 def sole_filter_of(cycle: Cycle) -> SoleFilter | None:
-    """For the only filter that depends on the pods of a node, if no other filter can change when pods are removed."""
+    """The fast path, if only one filter depends on the node's pods; None if removing pods may change other filters."""
     if is_reference():
         return None
     decides: list[tuple[str, Reprieving]] = []
@@ -176,7 +175,7 @@ class VictimSearch:
         return self._candidate(emptied.original, victims, violations, split, reprieval)
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
-        """The candidate by an extender's proposal, based on the one found on the node, if any."""
+        """The candidate for an extender's proposal; `found` is the candidate without extenders, if the node is one."""
         if found is not None and (tuple(found.pods), found.pdb_violations) == (proposal.pods, proposal.pdb_violations):
             return found
         split = self._budgets.split(proposal.pods)
@@ -190,7 +189,7 @@ class VictimSearch:
         return Candidate(node.name, victims, violations, rank, split, reprieval)
 
 
-#: Stands for the start of a pod that has not started. Upstream takes the current time; nothing that started is later.
+#: The start time of a pod that has not started: upstream uses the current time, which is later than all others.
 _NOT_STARTED = 2**63
 
 
@@ -200,21 +199,21 @@ class Unit(msgspec.Struct, frozen=True, eq=False):
     pods: tuple[PodInfo, ...]
     #: The group's priority, if there is a group.
     priority: int
-    #: Whether its pods are in a group, even if evicted one by one: it is then more important than a single pod.
+    #: Whether its pods are in a group, even one whose pods are evicted one by one. It ranks above a single pod.
     is_of_group: bool
-    #: The key of the group that goes as a whole; "" for a pod.
+    #: The key of the group that is evicted as a whole; "" for a single pod.
     group: str = ""
 
     @property
     def start(self) -> int:
-        """When the first of its pods has started."""
+        """The earliest start time of its pods."""
         return min(_NOT_STARTED if pod.start_time is None else pod.start_time for pod in self.pods)
 
 
 def units_on(nodes: Iterable[NodeInfo], state: State) -> list[Unit]:
-    """All units with pods on these nodes, in the order of the nodes; their other pods may be on others.
+    """All units with pods on these nodes, in the order of the nodes; pods of a unit may also be on other nodes.
 
-    Pods on nodes that do not exist are left out: upstream fails for them.
+    Pods of a group on nodes that do not exist are left out: upstream fails for these pods.
     """
     cluster, by_name = state.cluster, state.by_name
     found: list[Unit] = []
@@ -233,7 +232,7 @@ def units_on(nodes: Iterable[NodeInfo], state: State) -> list[Unit]:
 
 
 def by_importance(units: Iterable[Unit]) -> list[Unit]:
-    """The most important first: priority, then groups, then more pods, then the earlier start."""
+    """The most important unit first: by priority, then groups first, then more pods, then the earlier start."""
     return sorted(units, key=lambda unit: (-unit.priority, not unit.is_of_group, -len(unit.pods), unit.start))
 
 
@@ -242,16 +241,16 @@ class SplitUnits(msgspec.Struct, frozen=True):
 
     violating: Sequence[Unit]
     others: Sequence[Unit]
-    #: The budgets of their pods.
+    #: The budgets that select pods of these units.
     split: Split
 
     def violations(self, units: Iterable[Unit]) -> int:
-        """How many pods of these units break a budget."""
+        """The number of pods of `units` that break a budget."""
         return sum(pod in self.split.broken for unit in units for pod in unit.pods)
 
 
 def split_by_budgets(units: Sequence[Unit], budgets: Budgets) -> SplitUnits:
-    """Count the budgets over all pods of the units, in order: a pod that breaks a budget counts for its whole unit."""
+    """Split the units, with the evictions of all pods counted in order: one pod that breaks a budget is enough."""
     split = budgets.split([pod for unit in units for pod in unit.pods])
     violating = [unit for unit in units if any(pod in split.broken for pod in unit.pods)]
     spared = set(map(id, violating))
@@ -259,21 +258,21 @@ def split_by_budgets(units: Sequence[Unit], budgets: Budgets) -> SplitUnits:
 
 
 def goes_by_units(cluster: Cluster) -> bool:
-    """Whether there are groups whose pods may have to go together."""
+    """Whether there are groups whose pods may have to be evicted together."""
     return bool(cluster.all(PodGroup)) and has_groups(cluster)
 
 
 def victim_search(cycle: Cycle, policy: Policy, budgets: Budgets) -> VictimSearch:
     """The search for victims of the cycle's pod: by units if the cluster has groups.
 
-    A policy of your own says itself whom a pod may evict, pod by pod.
+    A custom policy decides for each pod separately, so it is not used with units.
     """
     by_units = type(policy) in (Policy, PolicySince137) and goes_by_units(cycle.state.cluster)
     return (UnitSearch if by_units else VictimSearch)(cycle, policy, budgets)
 
 
 class UnitSearch(VictimSearch):
-    """Finds the units that have to go, node by node."""
+    """Finds the units that must be evicted, one node at a time."""
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
@@ -308,7 +307,7 @@ class UnitSearch(VictimSearch):
 
 
 class _Room:
-    """The node, and the filters that follow pods, while units go and come back."""
+    """A copy of the node, and of the filters that track pods, while units are removed and put back."""
 
     def __init__(self, cycle: Cycle, node: NodeInfo) -> None:
         self._cycle = cycle

@@ -4,7 +4,7 @@ The client does what it does well: kubeconfig, authentication, TLS. Bodies are r
 files; its typed models would cost seconds and gigabytes. Nothing but GET is ever sent.
 """
 
-from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from kwhatif.sources.live.read import read_live
 
 __all__ = ["LiveOptions", "read_live"]

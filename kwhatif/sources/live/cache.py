@@ -25,9 +25,8 @@ from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import without_understood
 from kwhatif.sources.live.custom import CustomResources
-from kwhatif.sources.live.intake import Intake
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, entries
-from kwhatif.sources.live.read import forgive_events
+from kwhatif.sources.live.read import Intake, forgive_events
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.problems import Origin, Place

@@ -27,8 +27,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.sources.live.failures import PROXY_HINT, explain, shown_proxy
-from kwhatif.sources.live.kubeconfig import Kubeconfig, check_files, find_kubeconfig
-from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.kubeconfig import Kubeconfig, LiveOptions, check_files, find_kubeconfig
 from kwhatif.sources.network import redacted
 
 #: Its module, whose names are not all declared.

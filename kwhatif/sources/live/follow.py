@@ -9,8 +9,8 @@ from threading import Event
 
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.kinds import ASKED, Asked
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from kwhatif.sources.live.lists import ListEnded, ListEvent
-from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.read import server_version
 from kwhatif.sources.live.reflector import Happened, Link, Patience, Reflector, WatchLost, WatchOpened
 from kwhatif.sources.live.request import Cancelled, Client

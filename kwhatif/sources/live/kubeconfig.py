@@ -1,21 +1,63 @@
-"""Which kubeconfig files, context, cluster and user count, by kubectl's rules (`client-go/tools/clientcmd`).
+"""Which cluster to read, and as whom: options, and the kubeconfig files, context, cluster and user that they mean.
 
-The official client would do most of it, but it lets the last file of a list choose the context (kubectl: the first),
-knows no impersonation, and its messages do not say what to do.
+By kubectl's rules (`client-go/tools/clientcmd`). The official client would do most of it, but it lets the last file of
+a list choose the context (kubectl: the first), knows no impersonation, and its messages do not say what to do.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
+import msgspec
 import yaml
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.sources.network import parse_timeout
 from kwhatif.sources.text.files import as_utf8, read_bytes
 from kwhatif.sources.text.inflate import Unreadable
+
+
+class LiveArguments(TypedDict, total=False):
+    """`LiveOptions` as users say them; see `kwhatif.load_live`."""
+
+    kubeconfig: str | Path | None
+    context: str | None
+    as_user: str | None
+    as_groups: Sequence[str]
+    request_timeout: str
+
+
+class LiveOptions(msgspec.Struct, frozen=True):
+    """What kubectl's options of the same names mean; everything unset is kubeconfig's business."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    #: `--as` and `--as-group`: whom to impersonate.
+    as_user: str | None = None
+    as_groups: tuple[str, ...] = ()
+    #: Seconds that one request may take; None: as long as it likes. An API server itself gives up after a minute.
+    timeout: float | None = 60.0
+
+    @classmethod
+    def of(cls, **said: Unpack[LiveArguments]) -> Self:
+        """The options that were said.
+
+        Raises:
+            ValueError: `request_timeout` is not a duration.
+        """
+        kubeconfig = said.get("kubeconfig")
+        return cls(
+            kubeconfig=None if kubeconfig is None else str(kubeconfig),
+            context=said.get("context"),
+            as_user=said.get("as_user"),
+            as_groups=tuple(said.get("as_groups", ())),
+            timeout=parse_timeout(said.get("request_timeout", "1m")),
+        )
+
 
 _SECTIONS = ("clusters", "contexts", "users")
 #: Fields that name a file, and the most bytes that a token or a certificate has.

@@ -13,8 +13,8 @@ from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.decoding.kinds import Asked
 from kwhatif.sources.live.connection import PARALLEL, Connection, connect
 from kwhatif.sources.live.failures import ReadRefused
+from kwhatif.sources.live.kubeconfig import LiveOptions
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, read_list
-from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.read import server_version
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.live.watches import Watch, WatchBrokenError, WatchEvent, WatchExpiredError

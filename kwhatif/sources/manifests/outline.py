@@ -20,7 +20,7 @@ from kwhatif.sources.decoding.lenient import shown_name
 from kwhatif.sources.decoding.strict import repeated_fields
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.problems import FieldPath, ObjectProblems, Place
-from kwhatif.workloads.autoscaling import bounded, target_of
+from kwhatif.workloads.counts import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
 

@@ -39,7 +39,7 @@ from kwhatif.questions.session.stand_ins import played
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.dumps.left_out import fields_not_modelled, is_gang, is_grouped, rules_ignored, unknown_rules
 from kwhatif.sources.manifests.outline import Outline
-from kwhatif.workloads.autoscaling import bounded, target_of
+from kwhatif.workloads.counts import bounded, target_of
 from kwhatif.workloads.expand import replicas_of
 
 #: Custom kinds of well-known projects of which no controller makes pods. Group -> kinds; no kinds: all of the group.

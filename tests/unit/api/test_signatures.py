@@ -71,7 +71,7 @@ def function(name: str, value: Any) -> Iterator[str]:
 
 def options_of(name: str) -> Any:
     """Options that a module imports for type checkers only."""
-    from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.live.kubeconfig import LiveArguments
 
     return {"LiveArguments": LiveArguments}[name]
 

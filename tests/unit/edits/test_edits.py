@@ -27,7 +27,7 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, PriorityClass, Resour
 from kwhatif.kube.model.storage import CSINode
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import named_nodes
+from kwhatif.questions.story.settled_cluster import named_nodes
 from tests.builders import node
 from tests.edit_cases import OBJECTS, load
 from tests.valid_state import validate

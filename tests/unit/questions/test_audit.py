@@ -32,7 +32,7 @@ from kwhatif.questions.audit.harms import PlayedProbe
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, Stage
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played
+from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.render.audit import fix_words
 from kwhatif.render.formats import FORMATS
 from kwhatif.render.worded import worded
@@ -678,9 +678,9 @@ def test_every_kind_of_what_if_that_is_played_is_known_here() -> None:
 def test_what_is_played_says_its_caveats_and_comes_to_its_end(probe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = load(PLAYED_IN[probe])
     player, play_it = AuditPlayer(session, Parameters()), Stage.played
-    played: list[Played] = []
+    played: list[Simulation] = []
 
-    def kept(self: Stage, scenario: AuditScenario) -> Played:
+    def kept(self: Stage, scenario: AuditScenario) -> Simulation:
         played.append(play_it(self, scenario))
         return played[-1]
 

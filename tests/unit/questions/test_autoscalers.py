@@ -9,7 +9,7 @@ import pytest
 import kwhatif
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
-from kwhatif.workloads.autoscaling import bounded
+from kwhatif.workloads.counts import bounded
 
 Json = dict[str, Any]
 

@@ -62,6 +62,10 @@ ON_N1 = "nodeSelector: {kubernetes.io/hostname: n1},"
 
 T = TypeVar("T", bound=Caveat)
 
+#: As `schedule` asks, and as `gate` does.
+OUTCOMES: dict[str, Any] = {"explain": "outcomes", "counts_pending": True}
+FAILURES: dict[str, Any] = {"explain": "failures", "counts_pending": False}
+
 
 def ask(session: Session, text: str = "", *names: str, **question: Any) -> Report:
     """The report about manifests in YAML, and about objects of the cluster by name."""
@@ -71,7 +75,7 @@ def ask(session: Session, text: str = "", *names: str, **question: Any) -> Repor
     asked = Question(
         applied=applied.applied if applied else (),
         caveats=applied.caveats if applied else (),
-        **{"full": True} | question,
+        **OUTCOMES | question,
     )
     return worded(judge(session, asked).report(session, "schedule"))
 
@@ -248,8 +252,8 @@ def test_pending_pods_go_by_priority_and_then_by_age_and_stand_between_new_ones(
 
 def test_what_was_tried_in_vain_sleeps_and_a_caveat_says_so() -> None:
     session = Session.of(cluster(*small("n1"), waiting("asleep").tried(), waiting("big", cpu="9").tried()))
-    for full in (True, False):
-        report = ask(session, bare("new", cpu="3"), full=full)
+    for asked in (OUTCOMES, FAILURES):
+        report = ask(session, bare("new", cpu="3"), **asked)
         assert fates(report) == "new:P@n1"
         assert report.queued_before == ()
         assert caveat(report, PendingAsleep).pods == ("default/asleep", "default/big")
@@ -309,7 +313,7 @@ def test_pods_of_a_workload_in_the_manifests_do_not_sleep() -> None:
     session = Session.of(cluster(*small("n1"), known, *pods))
     assert fates(ask(session, text)) == "db-0:P@n1 db-1:U"
     new = bare("new", cpu="3")
-    assert fates(ask(session, text + new, full=False)) == "new:U"
+    assert fates(ask(session, text + new, **FAILURES)) == "new:U"
 
 
 def test_whoever_asks_about_pending_pods_has_them_tried_again() -> None:
@@ -393,7 +397,7 @@ def test_a_pending_pod_that_the_manifest_has_too_is_judged_as_it_stands() -> Non
     session = Session.of(cluster(*small("n1"), waiting("first", priority=5), known))
     assert fates(ask(session, text)) == "p:U"
     assert row(ask(session, text)).update == "unchanged"
-    assert ask(session, text, full=False).decisions == ()
+    assert ask(session, text, **FAILURES).decisions == ()
 
 
 # --- by name -----------------------------------------------------------------------------------------------
@@ -467,7 +471,7 @@ def test_what_comes_with_the_pods_is_there_in_every_way_of_asking() -> None:
     text = bare("p", cpu="8", spec="priorityClassName: top,") + new
     text += "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: top}\nvalue: 7\n"
     session = Session.of(cluster(*small("n1")))
-    for question in ({}, {"alone": True}, {"admission": False}, {"full": False}):
+    for question in ({}, {"alone": True}, {"admission": False}, FAILURES):
         assert fates(ask(session, text, **question)) == "p:P@n2"
 
 

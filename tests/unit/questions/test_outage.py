@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Tolerat
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.questions.maintenance.outage import OutageSimulation, outage
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import SettledCluster
+from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.render.worded import worded_story
 from kwhatif.report.story import BlockedRow, Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector

@@ -21,11 +21,11 @@ from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import pods as simulated_pods
 from kwhatif.words.workload import sentence
-from kwhatif.workloads import many
+from kwhatif.workloads import counts as limits
+from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
 from kwhatif.workloads.custom import pods_from_template_path
-from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
-from tests.unit.questions.test_judge import ask, row, stored
+from tests.unit.questions.test_judge import FAILURES, ask, row, stored
 from tests.unit.render.test_tables import shown
 
 HUGE = 2**31 - 1
@@ -87,7 +87,7 @@ def test_an_indexed_job_of_more_pods_than_there_may_be_is_refused(alone: bool) -
 def test_new_workload(kind: str, alone: bool) -> None:
     text = cron_job() if kind == "CronJob" else manifest(kind)
     start = time.process_time()
-    report = ask(session(), text, alone=alone, full=False)
+    report = ask(session(), text, alone=alone, **FAILURES)
     assert time.process_time() - start < 20
     name = f"{kind.rpartition(' ')[2] if 'with' not in kind else 'Job'} default/web"
     (caveat,) = (each for each in report.caveat_details if isinstance(each, TooManyPods))
@@ -101,7 +101,7 @@ def test_new_workload(kind: str, alone: bool) -> None:
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_changed_template(kind: str, rollout: str) -> None:
     known = stored(manifest(kind, 2))
-    report = ask(session(*known), manifest(kind, image="two"), rollout=rollout, full=False)
+    report = ask(session(*known), manifest(kind, image="two"), rollout=rollout, **FAILURES)
     found = row(report)
     assert found.replicas + 2 >= HUGE - FEW
     assert found.unschedulable + found.waiting > HUGE - FEW - 10
@@ -111,30 +111,30 @@ def test_changed_template(kind: str, rollout: str) -> None:
 
 def test_from_more_pods_to_fewer_and_back() -> None:
     huge = session(*stored(manifest("Deployment")))
-    assert row(ask(huge, manifest("Deployment", 2), full=False)).update == "scaled"
-    same = ask(huge, manifest("Deployment"), full=False)
+    assert row(ask(huge, manifest("Deployment", 2), **FAILURES)).update == "scaled"
+    same = ask(huge, manifest("Deployment"), **FAILURES)
     assert (row(same).message, row(same).replicas) == ("unchanged", 0)
     assert not any(isinstance(each, TooManyPods) for each in same.caveat_details)
 
 
 def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     text = manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}')
-    found = row(ask(session(), text, full=False))
+    found = row(ask(session(), text, **FAILURES))
     assert (found.placed, found.unschedulable, found.ignored) == (20, HUGE - 220, 200)
     assert found.message == f"20 of {HUGE} pods fit, {HUGE - 220} stay pending, 200 are not judged"
     counts = "20 of 150 pods fit, 130 are not judged"
-    assert row(ask(session(), text.replace(str(HUGE), "150"), full=False)).message == counts
+    assert row(ask(session(), text.replace(str(HUGE), "150"), **FAILURES)).message == counts
 
 
 def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     profile = next(iter(session().profiles.values()))
     filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
     asked = replace(session(), profiles={"default-scheduler": replace(profile, filter=filters)})
-    found = row(ask(asked, manifest("Deployment"), full=False))
+    found = row(ask(asked, manifest("Deployment"), **FAILURES))
     assert (found.placed, found.unschedulable, found.ignored) == (20, 0, HUGE - 20)
 
 
@@ -146,8 +146,8 @@ def test_as_many_are_made_as_could_ever_fit(pods: str, most: int) -> None:
 
 @pytest.mark.parametrize(("most", "judged"), [(1000, None), (20, 20)])
 def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, most: int, judged: int | None) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", most)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", most)
     (known,) = (obj for obj in stored(manifest("Deployment", 0)) if isinstance(obj, Deployment))
     after = kwhatif.edited(session(known), f"scale deploy/web={HUGE}")
     assert len(after.state.pending) == judged or 2 * 110 + 1
@@ -158,8 +158,8 @@ def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, m
 
 
 def test_what_a_workload_has_is_not_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 3)
-    monkeypatch.setattr(many, "MOST", 5)
+    monkeypatch.setattr(limits, "FEW", 3)
+    monkeypatch.setattr(limits, "MOST", 5)
     huge = replace(Deployment(), spec=replace(Deployment().spec, replicas=HUGE))
     known = [pod(f"p{number}").on("a") for number in range(20)]
     assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 23
@@ -175,9 +175,9 @@ def test_none_of_them_is_judged(more: int, message: str) -> None:
 
 def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of what is new is judged, however many pods it has."""
-    monkeypatch.setattr(many, "FEW", 5)
+    monkeypatch.setattr(limits, "FEW", 5)
     known = stored(manifest("Deployment", 20))
-    assert [row(ask(session(*known), manifest("Deployment", count), full=False)).message for count in (21, 30)] == [
+    assert [row(ask(session(*known), manifest("Deployment", count), **FAILURES)).message for count in (21, 30)] == [
         "fits on a",
         "3 of 10 pods fit, 7 stay pending",
     ]
@@ -215,8 +215,8 @@ def test_small_numbers_stay(empty: object) -> None:
 def test_a_story_counts_those_that_are_not_made(
     monkeypatch: pytest.MonkeyPatch, kind: str, cpu: str, counted: int, settled: str
 ) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     text = manifest(kind).replace('{cpu: "1"}', f'{{cpu: "{cpu}"}}')
     story = kwhatif.simulate(session(), yaml.safe_load(text)).story
     assert story is not None
@@ -235,8 +235,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch: pytest.MonkeyPatch, cpu: str, evicting: int, judged: int
 ) -> None:
     """As many pods as nodes have room for, with those gone that so many pods evict."""
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
     monkeypatch.setattr(simulated_pods, "FEW", 1)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
@@ -256,8 +256,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
 
 
 def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     made = yaml.safe_load(manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}'))
     policy = kwhatif.gate(session(), made).policy
     assert policy is not None
@@ -271,8 +271,8 @@ def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("output", ["text", "markdown"])
 def test_advice_is_about_all_pods(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    monkeypatch.setattr(many, "FEW", 10)
-    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(limits, "FEW", 10)
+    monkeypatch.setattr(limits, "MOST", 20)
     some = kwhatif.advise(session(), yaml.safe_load(manifest("Deployment")))
     assert some.advise is not None
     (about,) = some.advise.workloads

@@ -13,7 +13,7 @@ import kwhatif
 from kwhatif.errors import InputError, OutOfTime, WorkersLost
 from kwhatif.questions.scenarios import NodePlayer, Outages, ScenarioOutcome, SweepScenario
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import together
+from kwhatif.questions.story.settled_cluster import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.on_dask import play_on_dask
 from kwhatif.sweep.processes import play_here

@@ -22,7 +22,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError, OutOfTime, WorkersLost
 from kwhatif.questions.scenarios import NodePlayer, Outages, ScenarioOutcome, SweepScenario
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import together
+from kwhatif.questions.story.settled_cluster import together
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import blocks, default_jobs, play_here, play_in_processes

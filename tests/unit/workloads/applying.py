@@ -39,7 +39,7 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
         there.add(node("big").allocatable(cpu="1k", memory="1Ti", pods="1k").build())
     session = Session.of(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
-    pending = PendingPods(session, session.state, [planned], wanted=(), full=False)
+    pending = PendingPods(session, session.state, [planned], wanted=(), counts=False)
     played = InstantRun(session, session.state.fork(), [planned], pending, lambda *_: None, rollout).play()
     before, after = there.all(Pod), played.api_server.state.cluster
     added = [made for key, made in after.all(Pod).items() if key not in before or _is_another(before[key], made)]

@@ -37,7 +37,7 @@ from kwhatif.kube.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
-from kwhatif.workloads.numbers import resolved
+from kwhatif.workloads.names import resolved
 from kwhatif.workloads.removal import removed_first
 from kwhatif.workloads.template import without_images
 from tests.builders import PodBuilder, node, pod

@@ -1,8 +1,8 @@
-"""Caveats: what an answer leaves out, as typed data, each with a code; `render/caveats` has their words.
+"""Caveats: limits of an answer as typed data, each with a code; `render/caveats` has their texts.
 
 A caveat with `missing` set means that information is missing, or that something was not judged: `--strict` fails on
-it. A code never changes, because policies and scripts refer to it. Add a new caveat to the module of its subject and to
-the union there: type checking then demands its words in `render/caveats`.
+such caveats. A code never changes, because policies and scripts refer to it. Add a new caveat to the module of its
+subject and to the union in that module: type checking then requires a text in `render/caveats`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CODES: Mapping[str, type[BaseCaveat]] = {code_of(kind): kind for kind in get_arg
 
 
 def merged(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
-    """The caveats in order; those that differ only in what they concern (`united`) become one about all of it."""
+    """The caveats in order; caveats that differ only in their `united` fields become one caveat with all the values."""
     found: dict[Caveat, dict[str, dict[Any, None]]] = {}
     for caveat in caveats:
         parts = {name: values for name in caveat.united if (values := getattr(caveat, name))}

@@ -1,4 +1,4 @@
-"""What of an autoscaler of nodes, its settings and its cloud is not known."""
+"""Caveats about node autoscalers: unknown settings, and unknown facts about the cloud."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PricesUnknown(BaseCaveat, tag="prices-unknown", kw_only=True):
 
     warns = True
     united = ("pods", "names")
-    #: Groups, or types, without a price.
+    #: Node groups or instance types without a price.
     names: tuple[str, ...] = ()
 
 
@@ -80,9 +80,9 @@ class PodsLeftByAutoscaler(BaseCaveat, tag="pods-left-by-autoscaler", kw_only=Tr
 class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_only=True):
     """A NodePool, NodeClaim or autoscaler of pods of the input cannot be understood, and is left out."""
 
-    #: Such as `NodePool general`.
+    #: The object, such as `NodePool general`.
     object: str
-    #: The path of the field, such as `spec.weight`; "": the object as a whole.
+    #: The path of the field, such as `spec.weight`; "" for the whole object.
     field: str
     why: str
 
@@ -90,7 +90,7 @@ class UnreadableObject(IncompleteCaveat, tag="autoscaler-object-unreadable", kw_
 class AutoscalerObjectsNotModelled(IncompleteCaveat, tag="autoscaler-objects-not-modelled", kw_only=True):
     """Objects that change what an autoscaler does, and are left out of the answer."""
 
-    #: Kind, and how many.
+    #: (kind, number of objects).
     kinds: tuple[tuple[str, int], ...]
 
 
@@ -105,7 +105,7 @@ class AutoscalerSettingsRead(BaseCaveat, tag="autoscaler-settings-read", kw_only
 
     autoscaler: str = "the Cluster Autoscaler"
     source: str
-    #: The flags that count.
+    #: The flags that affect the answer.
     flags: tuple[str, ...]
 
 

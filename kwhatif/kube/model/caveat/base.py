@@ -12,7 +12,7 @@ from kwhatif.kube.model.meta import FrozenMeta
 class BaseCaveat(
     msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", tag_field="code", gc=False
 ):
-    """Base of all caveats. `pods` are the pods that it concerns (`namespace/name`); none means all."""
+    """Base of all caveats. `pods` are the pods that the caveat concerns (`namespace/name`); empty means all pods."""
 
     #: The text; "" until `render` fills it in.
     message: str = ""
@@ -20,9 +20,9 @@ class BaseCaveat(
     missing: bool = False
     pods: tuple[str, ...] = ()
 
-    #: The fields that name what it concerns: caveats that differ only in these are one about all of it.
+    #: The fields with the objects that the caveat concerns: caveats that differ only in these fields are merged.
     united: ClassVar[tuple[str, ...]] = ("pods",)
-    #: Whether it turns a pass into a warning, unless a policy decides otherwise. None: only if it is `missing`.
+    #: Whether the caveat turns a pass into a warning, unless a policy decides otherwise. None: only with `missing`.
     warns: ClassVar[bool | None] = None
 
     @property
@@ -32,17 +32,17 @@ class BaseCaveat(
 
     @property
     def subject(self) -> str:
-        """The workload that it concerns, such as `Deployment shop/web`; "" if it concerns no single workload."""
+        """The workload that the caveat concerns, such as `Deployment shop/web`; "" if there is no single workload."""
         return ""
 
     @property
     def level(self) -> str:
-        """The level that it has unless a policy sets one: `warn` or `pass`."""
+        """The default level, unless a policy sets one: `warn` or `pass`."""
         return "warn" if (self.missing if self.warns is None else self.warns) else "pass"
 
 
 class IncompleteCaveat(BaseCaveat, kw_only=True):
-    """Base of the caveats about missing information, or about what was not judged: `--strict` fails on them."""
+    """Base of caveats about missing information, or about objects that were not judged: `--strict` fails on them."""
 
     missing: bool = True
 

@@ -1,4 +1,4 @@
-"""Caveats about manifests: what is not judged, and what the API server may change or reject."""
+"""Caveats about manifests: objects that are not judged, or that the API server may change or reject."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnjudgedKind(IncompleteCaveat, tag="unjudged-kind", kw_only=True):
     """Custom resources of one kind have pod templates that were not judged."""
 
     kind: str
-    #: Such as `Rollout shop/web`.
+    #: The custom resources, such as `Rollout shop/web`.
     objects: tuple[str, ...]
 
 
@@ -36,21 +36,21 @@ class CustomKindPlayed(BaseCaveat, tag="custom-kind-played", kw_only=True):
     kind: str
     #: The API group of the kind.
     group: str
-    #: What they are judged as, such as `Deployment`.
+    #: The kind as which they are judged, such as `Deployment`.
     like: str
-    #: Such as `Rollout shop/web`.
+    #: The custom resources, such as `Rollout shop/web`.
     objects: tuple[str, ...]
-    #: Those that the input lacks: they are made up of their pods.
+    #: The custom resources that the input lacks: they are inferred from their pods.
     inferred: tuple[str, ...] = ()
 
 
 class HelmHooks(BaseCaveat, tag="helm-hooks", kw_only=True):
     """Objects are Helm hooks: they run before or after the rest, or no install or upgrade creates them."""
 
-    #: Such as `Job shop/migrate`, in the order of the manifests.
+    #: The hooks, such as `Job shop/migrate`, in the order of the manifests.
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    #: Object -> the hooks that it names.
+    #: Object -> the hook events in its annotation.
     left_out: tuple[tuple[str, str], ...] = ()
 
 
@@ -61,7 +61,7 @@ class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
 
     #: File, document, object and field.
     where: str
-    #: In the API server's words.
+    #: The API server's message.
     problem: str
     #: The similar name that may have been meant; "" if there is none.
     hint: str = ""
@@ -77,11 +77,11 @@ class PodSecurityNotChecked(IncompleteCaveat, tag="pod-security", kw_only=True):
 class PodSecurityWarns(BaseCaveat, tag="pod-security-warning", kw_only=True):
     """Objects of the manifests violate the Pod Security Standard that is set to `warn` for their namespace."""
 
-    #: Such as `Deployment shop/web`.
+    #: The objects, such as `Deployment shop/web`.
     objects: tuple[str, ...]
-    #: Such as `restricted:latest`.
+    #: The standard, such as `restricted:latest`.
     standard: str
-    #: In the API server's words.
+    #: The API server's message.
     violation: str
 
 
@@ -100,13 +100,13 @@ class MissingServiceAccounts(IncompleteCaveat, tag="missing-service-account", kw
 class AdmissionNotAsked(IncompleteCaveat, tag="admission-webhooks", kw_only=True):
     """Admission webhooks or policies that match objects are not called: they may change or reject these objects."""
 
-    #: Such as `MutatingWebhookConfiguration istio (sidecar.istio.io)`.
+    #: The webhooks and policies, such as `MutatingWebhookConfiguration istio (sidecar.istio.io)`.
     asked: tuple[str, ...] = ()
-    #: Those for which it is not known whether all their match conditions hold.
+    #: The webhooks and policies for which it is unknown whether all match conditions are true.
     unsure: tuple[str, ...] = ()
-    #: The workloads that they match, such as `Deployment shop/web`.
+    #: The workloads that match, such as `Deployment shop/web`.
     objects: tuple[str, ...] = ()
-    #: Kind -> how many could not be read: which objects they match is not known.
+    #: Kind -> number of webhooks and policies that could not be read, so it is unknown which objects they match.
     kinds: tuple[tuple[str, int], ...] = ()
 
 

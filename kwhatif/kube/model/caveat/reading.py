@@ -1,4 +1,4 @@
-"""Caveats about the input: what it lacks, and what was read differently from how it is in the cluster."""
+"""Caveats about the input: objects that it lacks, and differences between the input and the cluster."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 
 
 class Lacking(IncompleteCaveat, kw_only=True):
-    """Kinds that are not in the input. `reason` says why they could not be read; "" if the input simply has none."""
+    """Kinds that are not in the input. `reason`: why they could not be read; "" if the input just has none."""
 
     kinds: tuple[str, ...] = ()
     reason: str = ""
 
 
 def is_absent(caveat: BaseCaveat) -> TypeGuard[Lacking]:
-    """Whether it says of kinds that the input simply has none, not that they could not be read."""
+    """Whether the caveat is about kinds without objects in the input, not about kinds that could not be read."""
     return isinstance(caveat, Lacking) and not caveat.reason
 
 
@@ -39,7 +39,7 @@ class OwnersInferred(Lacking, tag="owners-inferred", kw_only=True):
     """The controllers of pods are not in the input: they are inferred from their pods, with as many replicas."""
 
     warns = False
-    #: How many controllers were inferred.
+    #: The number of inferred controllers.
     count: int
 
 
@@ -48,7 +48,7 @@ class NodesNotInInput(IncompleteCaveat, tag="nodes-not-in-input", kw_only=True):
 
     warns = False
     nodes: tuple[str, ...]
-    #: How many pods are on them.
+    #: The number of pods on these nodes.
     count: int
 
 
@@ -76,7 +76,7 @@ class NoLimits(Lacking, tag="no-limits", kw_only=True):
 
     @property
     def level(self) -> str:
-        """The level that it has unless a policy sets one."""
+        """The default level, unless a policy sets one."""
         return "warn" if self.reason else "pass"
 
 
@@ -188,7 +188,7 @@ class SomeNamespaces(IncompleteCaveat, tag="some-namespaces", kw_only=True):
     """A dump holds only some namespaces: pods of the others are not counted on any node."""
 
     dump: str
-    #: 0: not known.
+    #: The number of namespaces in the dump; 0: not known.
     count: int = 0
     #: The option with which the tool would have dumped all namespaces.
     unless: str = ""
@@ -199,7 +199,7 @@ class SomeObjects(IncompleteCaveat, tag="some-objects", kw_only=True):
 
     dump: str
     resources: tuple[str, ...]
-    #: Which are there.
+    #: The choice of objects that the dump has.
     chosen: str
 
 
@@ -258,7 +258,7 @@ class StaleSnapshot(BaseCaveat, tag="stale-snapshot", kw_only=True):
 
     warns = True
     taken_at: str
-    #: In seconds.
+    #: The age of the snapshot in seconds.
     age: int
 
 

@@ -1,4 +1,4 @@
-"""Caveats about the scheduler and the descheduler: what is not modelled, and what is assumed."""
+"""Caveats about the scheduler and the descheduler: features that are not modelled, and assumptions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class BudgetNotComputed(BaseCaveat, tag="budget-not-computed", kw_only=True):
 
     budget: str
     reason: str
-    #: The object that this dump lacks: `Kind namespace/name`.
+    #: The missing object, if the input lacks one: `Kind namespace/name`.
     absent: str = ""
 
 
@@ -129,9 +129,9 @@ class BudgetRecounted(BaseCaveat, tag="budget-recounted", kw_only=True):
     """The status of a budget disagrees with its pods: a simulation uses what the disruption controller would count."""
 
     budget: str
-    #: The allowed disruptions by its status.
+    #: The allowed disruptions in its status.
     stated: int
-    #: The allowed disruptions by its pods.
+    #: The allowed disruptions, computed from its pods.
     allowed: int
     healthy: int
     desired: int
@@ -149,7 +149,7 @@ class GangsNotModelled(BaseCaveat, tag="gangs-not-modelled", kw_only=True):
     warns = True
     #: The number of PodGroups and Workloads.
     groups: int = 0
-    #: The pods in a group, and the workloads whose pods are in one: `Kind namespace/name`.
+    #: The pods in a group, and the workloads whose pods are in a group: `Kind namespace/name`.
     objects: tuple[str, ...] = ()
 
 
@@ -167,20 +167,20 @@ class ForeignGroups(BaseCaveat, tag="foreign-group", kw_only=True):
     """Pods are of groups that another scheduler places together: its rules are not modelled."""
 
     warns = True
-    #: Whose groups they are: `Volcano`, `KAI`, `coscheduling`, `Kueue`, …
+    #: The system of the groups: `Volcano`, `KAI`, `coscheduling`, `Kueue`, …
     system: str
-    #: The pods, and the workloads that make such pods: `Kind namespace/name`.
+    #: The pods, and the workloads that create such pods: `Kind namespace/name`.
     objects: tuple[str, ...] = ()
-    #: Whether they are judged as gangs, by kube-scheduler's rule, as was asked.
+    #: Whether they are judged as gangs, by kube-scheduler's rule, because an option requests that.
     treated: bool = False
 
 
 class DevicesNotModelled(IncompleteCaveat, tag="devices-not-modelled", kw_only=True):
     """Devices have features that Kubernetes turns off by default, and that are not modelled."""
 
-    #: Most pods claim no device.
+    #: Most pods do not claim devices.
     warns = False
-    #: Kinds or fields.
+    #: The kinds or fields that are not modelled.
     features: tuple[str, ...]
 
 
@@ -206,7 +206,7 @@ class ClaimUnbound(BaseCaveat, tag="claim-unbound", kw_only=True):
     """A new claim stays without a volume: no provisioner makes one for it, and no existing volume fits."""
 
     claim: str
-    #: "" if it has none.
+    #: The claim's storage class; "" if it has none.
     storage_class: str
     is_known: bool = True
     #: Storage classes with a similar name.
@@ -219,14 +219,14 @@ class VolumeProvisioned(BaseCaveat, tag="volume-provisioned", kw_only=True):
     claim: str
     storage_class: str
     provisioner: str
-    #: Whether every node can reach the volume; otherwise the class says which nodes can.
+    #: Whether every node can use the volume; otherwise the class decides which nodes can.
     everywhere: bool = True
 
 
 class QueueNotSeen(BaseCaveat, tag="queue-not-seen", kw_only=True):
     """The scheduler keeps its queue in memory: order and states are derived from the status of the pods."""
 
-    #: Whether they are derived from Events, too.
+    #: Whether order and states are also derived from Events.
     events: bool = False
 
 
@@ -236,7 +236,7 @@ class OrderOfEquals(BaseCaveat, tag="order-of-equals", kw_only=True):
     In a cluster the order in which controllers create their pods varies.
     """
 
-    #: Such as `Deployment shop/api`.
+    #: The workloads, such as `Deployment shop/api`.
     workloads: tuple[str, ...]
 
 

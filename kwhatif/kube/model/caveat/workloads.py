@@ -1,4 +1,4 @@
-"""Caveats about workloads, and what their controllers are assumed to do."""
+"""Caveats about workloads, and about assumptions on the actions of their controllers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 from kwhatif.kube.model.caveat.base import BaseCaveat, IncompleteCaveat
 from kwhatif.kube.model.meta import FrozenMeta
 
-#: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
-#: becomes of volumes whose claims are deleted; Jobs that CronJobs start; what is deleted with
-#: its namespace; budgets whose controllers are of custom kinds, or not in the input; what keeps pods from starting, or
-#: from getting ready, and what sets their readiness gates; deadlines of Jobs that are far off while pods are pending.
+#: Parts that a simulation leaves out: adoption of pods without a controller; deletion of Jobs some time after they
+#: finish; volumes whose claims are deleted; Jobs that CronJobs start; objects that are deleted with their namespace;
+#: budgets for pods of custom kinds, or of controllers that are not in the input; causes that prevent pods from starting
+#: or from becoming ready, and controllers that set readiness gates; Job deadlines in the far future with pending pods.
 Unmodelled = Literal[
     "adoption",
     "job-ttl",
@@ -38,9 +38,9 @@ class FieldsNotCompared(IncompleteCaveat, tag="fields-not-compared", kw_only=Tru
     nothing shows whether it was applied before.
     """
 
-    #: Such as `Deployment shop/web`; "" where none of the workloads can be compared.
+    #: The workload, such as `Deployment shop/web`; "" if no workload can be compared.
     workload: str = ""
-    #: A path; "" where a snapshot keeps digests only.
+    #: The path of the field; "" if a snapshot has only digests.
     field: str = ""
 
     @property
@@ -64,7 +64,7 @@ class TooManyPods(IncompleteCaveat, tag="too-many-pods", kw_only=True):
     """
 
     workload: str
-    #: The number of pods that the workload asks for, and how many of them are judged.
+    #: The number of pods that the workload requests, and the number of judged pods.
     count: int
     judged: int
 
@@ -108,7 +108,7 @@ class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
 
     @property
     def subject(self) -> str:
-        """The workload that it scales."""
+        """The scaled workload."""
         return self.target
 
 
@@ -132,9 +132,9 @@ class Injected(BaseCaveat, tag="injected", kw_only=True):
     volumes: tuple[str, ...] = ()
     tolerations: tuple[str, ...] = ()
     node_selector: tuple[str, ...] = ()
-    #: The number of pods that have it.
+    #: The number of pods that have these additions.
     seen: int
-    #: If the workload has no pods of its own: the workloads whose pods these are, and the marks shared with it.
+    #: If the workload has no pods of its own: the workloads with these pods, and the marks that they share with it.
     like: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     differ: bool = False
@@ -149,7 +149,7 @@ class RecommendationIgnored(BaseCaveat, tag="recommendation-ignored", kw_only=Tr
     """The webhook of VerticalPodAutoscalers is not registered: new pods keep the requests of their templates."""
 
     warns = True
-    #: Workloads that have one, such as `Deployment shop/web`.
+    #: The workloads that have a recommendation, such as `Deployment shop/web`.
     workloads: tuple[str, ...]
 
 
@@ -157,7 +157,7 @@ class RequestsKept(IncompleteCaveat, tag="requests-kept", kw_only=True):
     """The requests of pods were to be what they need, and for some workloads, or containers, that is not known."""
 
     united = ("pods", "workloads")
-    #: What was to say it.
+    #: The source of the recommended requests.
     source: str
     workloads: tuple[str, ...]
 
@@ -247,9 +247,9 @@ class NodesNotAdded(IncompleteCaveat, tag="node-autoscaler", kw_only=True):
 
     #: The object that shows that an autoscaler runs, such as `NodePool general`.
     sign: str
-    #: The NodePools that would make a node for the pods, in the order in which they are tried.
+    #: The NodePools that could create a node for the pods, in the order in which they are tried.
     pools: tuple[str, ...] = ()
-    #: If no NodePool would make a node: the reason of each.
+    #: If no NodePool could create a node: the reason for each NodePool.
     objections: tuple[PoolObjection, ...] = ()
 
 
@@ -257,7 +257,7 @@ class LeftOutOfStory(IncompleteCaveat, tag="left-out-of-story", kw_only=True):
     """Within the simulated time, something would happen to objects that is not modelled."""
 
     what: Unmodelled
-    #: The objects that it concerns, such as `Job shop/report`.
+    #: The objects, such as `Job shop/report`.
     objects: tuple[str, ...]
 
 

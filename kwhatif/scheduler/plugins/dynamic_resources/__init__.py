@@ -1,4 +1,4 @@
-"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`)."""
+"""DynamicResources: the node must have the devices that the pod's claims request (`plugins/dynamicresources`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kwhatif.state.state import State
 
 
 def what_is_done(claims: ClaimFilter, cycle: Cycle) -> str:
-    """The scheduler's message about what it deallocates for the next attempt; "" for nothing."""
+    """The scheduler's message about the claims that it deallocates for the next attempt; "" if there are none."""
     if claims.idle and claims.idle.isdisjoint(claims.unavailable):
         _look_where_eviction_makes_room(claims, cycle)
     if not claims.idle.isdisjoint(claims.unavailable):
@@ -53,8 +53,8 @@ def what_is_done(claims: ClaimFilter, cycle: Cycle) -> str:
 def _look_where_eviction_makes_room(claims: ClaimFilter, cycle: Cycle) -> None:
     """Also run the filter on nodes that other filters reject, unless pods are evicted there.
 
-    kube-scheduler's PostFilter runs before preemption: if claims are in the way only after evictions, it reports in
-    every attempt that nothing helps. Here such claims count, because deallocating them helps.
+    kube-scheduler runs this PostFilter before preemption. A claim may be the only obstacle that remains after
+    evictions; kube-scheduler then reports in every attempt that no deallocation helps. Here such claims count.
     """
     policies = [getattr(plugin, "policy", None) for plugin in cycle.profile.post_filter]
     for policy in policies:
@@ -67,7 +67,7 @@ def _look_where_eviction_makes_room(claims: ClaimFilter, cycle: Cycle) -> None:
                 return
 
 
-#: The most alternatives of a request (`FirstAvailableDeviceRequestMaxSize`).
+#: The maximum number of alternatives of a request (`FirstAvailableDeviceRequestMaxSize`).
 _MAX_ALTERNATIVES = 8
 
 
@@ -107,16 +107,16 @@ def _points(claim: ResourceClaim, allocation: AllocationResult) -> int:
     )
 
 
-#: Events of nodes: added, labels or allocatable changed; and those up to 1.33.
+#: Events of nodes: added, labels changed, and since 1.34 allocatable changed.
 NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
 NODE_UNTIL_133 = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-#: Events of claims; and, since 1.37: deleted.
+#: Events of claims: added, changed, and since 1.37 deleted.
 CLAIM = ActionType.ADD | ActionType.UPDATE
 CLAIM_SINCE_137 = CLAIM | ActionType.DELETE
 
 
 def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Sequence[ClusterEventWithHint]:
-    """A node or a claim changes; a class or a slice is added or changes."""
+    """Changes of nodes and of claims; a class or a slice is added or changes."""
     change = ActionType.ADD | ActionType.UPDATE
     return (
         builtin(EventResource.NODE, node),
@@ -130,7 +130,7 @@ def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Se
 def _after_claim_change(
     pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None, cluster: Cluster
 ) -> QueueingHint:
-    """Any claim was deallocated, or one of the pod's own changed; all of the pod's claims must exist."""
+    """One of the pod's claims changed, or any claim was deallocated; and all claims of the pod exist."""
     was_allocated = old is not None and old.status.allocation is not None
     if new is None:
         return queue_if(was_allocated)
@@ -156,16 +156,16 @@ def _after_pod_change(pod: PodInfo, _old: Pod | None, new: Pod, cluster: Cluster
 
 __all__ = ["DynamicResources", "DynamicResourcesArgs"]
 
-#: Search steps per nanosecond: 200,000 per second. kube-scheduler does twice as many, kwhatif about this number.
+#: Search steps per nanosecond: 200,000 per second, about the speed of kwhatif. kube-scheduler is twice as fast.
 _STEPS_PER_NANOSECOND = 200_000 / 1_000_000_000
 
 
 class DynamicResourcesArgs(Model):
-    """`DynamicResourcesArgs`, two Go durations.
+    """`DynamicResourcesArgs`: two Go durations.
 
-    The defaults are 10 s and 10 min, if their feature gates are on (`defaults.go`). kwhatif has no clock:
-    `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends with kube-scheduler's
-    error; `binding_timeout` is compared with the time at which the cluster was read.
+    The defaults are 10 s and 10 min if their feature gates are on (`defaults.go`). kwhatif does not measure time:
+    `filter_timeout` (0: no timeout) becomes a maximum number of search steps on one node. Beyond it the search ends
+    with kube-scheduler's error. `binding_timeout` is compared with the time at which the cluster was read.
     """
 
     filter_timeout: str | None = None
@@ -182,7 +182,7 @@ class DynamicResources:
 
     #: Differences of the release.
     rules: ClassVar[ClaimRules] = RULES
-    #: Which changes of nodes and of claims may help.
+    #: Which changes of nodes and of claims queue the pod.
     events: ClassVar[tuple[ActionType, ActionType]] = (NODE, CLAIM)
 
     def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
@@ -217,7 +217,7 @@ class DynamicResources:
     without_pre_filter = always(error("not found"))
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """Report what the scheduler would deallocate of earlier attempts; that cannot help in this attempt."""
+        """Report the claims of earlier attempts that the scheduler would deallocate: it helps only the next attempt."""
         if self.name not in cycle.asked:
             # QUIRK: (dynamicresources.go) without PreFilter's state PostFilter fails.
             return PostFilterResult(error("not found"))
@@ -233,11 +233,11 @@ class DynamicResources:
         return None if pod.pod.spec.resource_claims else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
+        """The events of this release."""
         return events_to_register(*self.events)
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
+        """SKIP unless a request has alternatives: upstream then gives every node the score 0."""
         compiled = self.pre_filter(pod, state) if pod.pod.spec.resource_claims else SKIP
         if not isinstance(compiled, ClaimFilter) or not compiled.allocates or not prefers(compiled.claims):
             return SKIP
@@ -245,7 +245,7 @@ class DynamicResources:
 
 
 class DynamicResourcesDisabled:
-    """The plugin up to 1.36 if its feature gate is off, and a configuration enables it by name."""
+    """The plugin up to 1.36, if a configuration enables it by name while its feature gate is off."""
 
     name: ClassVar[str] = "DynamicResources"
 
@@ -278,7 +278,7 @@ def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | N
 
 
 def _classes(request: DeviceRequest) -> list[tuple[str, str]]:
-    """Paths of the request or its alternatives, with the class of each."""
+    """(path, class) of the request, or of each of its alternatives."""
     if request.exactly is not None:
         return [(request.name, request.exactly.device_class_name)]
     return [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]

@@ -1,4 +1,4 @@
-"""The claims of a pod: those that it names, and the one for its extended resources that devices back.
+"""The claims of a pod: those in its spec, and one for extended resources that devices provide.
 
 (`foreachPodResourceClaim` in `dynamicresources.go`, `extendeddynamicresources.go`, and
 `staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`.)
@@ -34,21 +34,21 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def is_dra_resource(name: str) -> bool:
-    """Whether devices may back a resource with that name (`IsDRAExtendedResourceName`)."""
+    """Whether devices may provide a resource with this name (`IsDRAExtendedResourceName`)."""
     return is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
 
 
 def extended_resource_requests(spec: PodSpec, classes: Mapping[str, DeviceClass]) -> tuple[DeviceRequest, ...]:
-    """The pod's requests for these classes, which are given by resource name (`createRequestsAndMappings`)."""
+    """Device requests for the pod's extended resources; `classes` is by resource name (`createRequestsAndMappings`)."""
     requests = [request for name in classes for request in _requests(spec, name, classes[name].metadata.name)]
     return tuple(sorted(requests, key=lambda request: request.name))
 
 
 def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceRequest]:
-    """One request for each container and sidecar, and one for all init containers before them.
+    """One request for each container and sidecar, and one for all init containers.
 
-    An init container uses the devices of the containers that start later, and requests only what it needs beyond that.
-    Init containers run one at a time, so the largest of their requests is enough for all.
+    An init container uses the devices of the containers that start after it. It requests only the number of devices
+    beyond these. Init containers run one at a time, so the largest of their requests is enough for all.
     """
     first_lasting = len(spec.init_containers)
     containers = (*spec.init_containers, *spec.containers)
@@ -70,7 +70,7 @@ def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceReque
 
 
 def _amount(container: Container, resource: str) -> int:
-    """Whole units (`Quantity.AsInt64`).
+    """The requested number of devices (`Quantity.AsInt64`).
 
     QUIRK: (extendeddynamicresources.go) a fraction of a device, or an amount that overflows an int64, counts as 0.
     """
@@ -86,20 +86,20 @@ def _request(index: int, container: Container, resource: str, class_name: str, c
 
 #: The name of the claim for extended resources while it is only in the scheduler's memory.
 IN_MEMORY_NAME = "<extended-resources>"
-#: Marks the claim for extended resources (`ExtendedResourceClaimAnnotation`).
+#: The annotation of a claim for extended resources (`ExtendedResourceClaimAnnotation`).
 EXTENDED_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 class ClaimRules(NamedTuple):
-    """Differences and messages of a release."""
+    """Rules and messages that differ between releases."""
 
     #: The message after the name of a claim that was created for another pod (`IsForPod` in `resourceclaim.go`).
     not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
-    #: Whether the whole attempt fails if the search on one node takes too long; otherwise only the node is rejected.
+    #: Whether a timeout of the search on one node fails the whole attempt; otherwise only the node is rejected.
     timeout_is_error: bool = True
     #: PostFilter's message for a pod without claims; "" for none.
     no_claims: str = "no new claims to deallocate"
-    #: Its message if no deallocation would help; "" for none.
+    #: PostFilter's message if no deallocation would help; "" for none.
     no_help: str = "still not schedulable"
     allocator: RulesOf = base_rules
 
@@ -108,7 +108,7 @@ RULES = ClaimRules()
 
 
 def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tuple[ResourceClaim, ...] | Status:
-    """The claims that the pod names, in order; or why it cannot be scheduled yet."""
+    """The claims in the pod's spec, in order; or why the pod cannot be scheduled yet."""
     found = []
     for entry in pod.pod.spec.resource_claims:
         claim = _claim(pod, entry, cluster, rules)
@@ -120,7 +120,7 @@ def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tu
 
 
 def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: ClaimRules) -> ResourceClaim | str | None:
-    """One claim; or an error message; or None if the entry needs no claim."""
+    """The claim of one entry of the spec; an error message; or None if the entry needs no claim."""
     name = entry.resource_claim_name
     generated = name is None
     if name is None:
@@ -161,7 +161,7 @@ class ExtendedResources:
         self._rules = rules.allocator(gates)
         self._pod = pod
         self._wanted = wanted
-        #: The claim of an earlier failed attempt: it must be deleted before the pod can be scheduled.
+        #: The claim that an earlier failed attempt left: it must be deleted before the pod can be scheduled.
         self.left_over = left_over
         self._cluster = cluster
         self._classes = device_classes_by_resource(cluster)

@@ -39,9 +39,9 @@ _SECOND = 1_000_000_000
 
 
 class BindingClock(NamedTuple):
-    """The time of the cluster, and how long devices may take to become ready; in nanoseconds."""
+    """The time at which the cluster was read, and the timeout for devices to become ready; in nanoseconds."""
 
-    #: Since the epoch; None if the input does not say when it was taken.
+    #: Since the epoch; None if the input does not record when it was read.
     now: int | None
     #: None: pods do not wait for devices, because the feature gates for that are off.
     binding_timeout: int | None
@@ -58,7 +58,7 @@ class AllocatedClaim:
         timeout = clock.binding_timeout
         waiting = None if timeout is None else _unready(claim, self._devices)
         since = allocation.allocation_timestamp
-        #: Whether its devices are not ready, and it is not known how long the pod has waited for them.
+        #: Whether its devices are not ready, and the time that the pod has waited for them is unknown.
         self.undated = isinstance(waiting, str) and since is not None and clock.now is None
         self._failure: BindingFailed | BindingTimedOut | None = None
         if isinstance(waiting, BindingFailed):
@@ -94,7 +94,7 @@ def _unready(claim: ResourceClaim, results: tuple[DeviceRequestAllocationResult,
 
 
 def _timed_out(claim: str, device: str, waited: int, timeout: int) -> BindingTimedOut | None:
-    """Whether the scheduler has stopped waiting (`isClaimTimeout`)."""
+    """The timeout, if the scheduler has stopped waiting for the device; otherwise None (`isClaimTimeout`)."""
     if waited <= timeout:
         return None
     return BindingTimedOut(claim, device, waited // _SECOND, timeout // _SECOND)
@@ -111,7 +111,7 @@ def _is_about(status: AllocatedDeviceStatus, result: DeviceRequestAllocationResu
 class ClaimLimits(NamedTuple):
     """Time limits."""
 
-    #: The most steps of the search on one node; None: no limit.
+    #: The maximum number of search steps on one node; None: no limit.
     tries: int | None = None
     #: Nanoseconds that devices may take to become ready; None: pods do not wait for them.
     binding: int | None = None
@@ -120,7 +120,7 @@ class ClaimLimits(NamedTuple):
 class ClaimFilter(NodeFilter):
     """Checks the pod's claims against nodes.
 
-    The result depends only on the node, and preemption asks again, so each node is checked only once.
+    The result depends only on the node, and preemption needs it again, so each node is checked only once.
     """
 
     reads = Reads.NODE
@@ -165,7 +165,7 @@ class ClaimFilter(NodeFilter):
         self.allocates = bool(self._pending) or extended is not None
         self._allocator = Allocator(cluster, limits.tries, gates, of_allocator) if self.allocates else None
         self._verdicts: dict[str, Status] = {}
-        #: The allocations of the pending claims, and last of the one for extended resources, by node.
+        #: By node: the allocations of the pending claims; the one for extended resources is the last.
         self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
         #: Keys of allocated claims that some node cannot use.
         self.unavailable: set[str] = set()
@@ -177,11 +177,11 @@ class ClaimFilter(NodeFilter):
 
     @property
     def undated(self) -> tuple[str, ...]:
-        """Keys of claims whose devices are not ready, if it is not known how long the pod has waited for them."""
+        """Keys of claims whose devices are not ready, where the time that the pod has waited is unknown."""
         return tuple(claim.key for claim in self._allocated if claim.undated)
 
     def filter(self, node: NodeInfo) -> Status:
-        """Allocated claims must be usable on the node; all others must get devices there."""
+        """Allocated claims must be usable on the node; for all others the node must have devices."""
         verdict = self._verdicts.get(node.name)
         if verdict is None:
             verdict = self._verdicts[node.name] = self._judge(node)
@@ -211,7 +211,7 @@ class ClaimFilter(NodeFilter):
         try:
             found = allocator.allocate(node, claims)
         except AllocationTimeout as late:
-            # Up to 1.35 only the node is rejected, and the attempt goes on.
+            # Up to 1.35 only the node is rejected, and the attempt continues.
             return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
         except AllocationError as broken:
             return error(str(broken))

@@ -50,7 +50,7 @@ def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithH
     pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
     node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
     return (
-        builtin(EventResource.POD, pod, after_pod_change, HintIndex(_pods_spoken_of, _pods_of_event)),
+        builtin(EventResource.POD, pod, after_pod_change, HintIndex(_matching_pods, _pods_of_event)),
         builtin(EventResource.NODE, node, _after_node_change, HintIndex(_domains, _changed_domains)),
     )
 
@@ -58,7 +58,7 @@ def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithH
 def events_since_137() -> Sequence[ClusterEventWithHint]:
     """The events since 1.37: a pod matters if a single anti-affinity term matches it."""
     after_pod_change = partial(_after_pod_change, keeps_away=_any_matches)
-    index = HintIndex(partial(_pods_spoken_of, by_any=True), partial(_pods_of_event, by_any=True))
+    index = HintIndex(partial(_matching_pods, by_any=True), partial(_pods_of_event, by_any=True))
     on_pod, on_node = events_to_register()
     return builtin(on_pod.event.resource, on_pod.event.action, after_pod_change, index), on_node
 
@@ -66,8 +66,8 @@ def events_since_137() -> Sequence[ClusterEventWithHint]:
 def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     """Whether there are terms, and all of them match the pod.
 
-    QUIRK: (podMatchesAllAffinityTerms) all anti-affinity terms must match, too, although one is enough to keep a pod
-    away; and a namespaceSelector is tested against empty labels.
+    QUIRK: (podMatchesAllAffinityTerms) also for anti-affinity all terms must match, although one term is enough to
+    keep a pod away; and a namespaceSelector is tested against empty labels.
     """
     meta = pod.metadata
     return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
@@ -99,7 +99,7 @@ def _after_pod_change(
 
 
 def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
-    """Up to 1.35 pods that are only nominated do not count, nor does the anti-affinity of a deleted pod."""
+    """Up to 1.35: pods that are only nominated do not count, and the anti-affinity of a deleted pod does not count."""
     if not all(other.spec.node_name for other in (old, new) if other is not None):
         return QUEUE_SKIP
     terms = pod.affinity_terms
@@ -108,21 +108,22 @@ def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, 
     return _after_pod_change(pod, old, new, cluster)
 
 
-#: Prefix of the labels of pending pods, which terms of an event's pod may match.
+#: Prefix of keys for the labels of pending pods: terms of the pod of an event may match these labels.
 _OWN = "own"
-#: The key of pods with anti-affinity: every new node may help them.
+#: The key of all pods with anti-affinity: they may fit every new node.
 _ANTI = ""
 
 
-def _pods_spoken_of(pod: Pod, *, by_any: bool = False) -> Keys:
-    """The labels of the first term of each kind, because all must match a pod; and the pod's own labels.
+def _matching_pods(pod: Pod, *, by_any: bool = False) -> Keys:
+    """A label that the first term of each kind selects, and the pod's own labels.
 
-    `by_any`: each anti-affinity term separately.
+    The first term is enough, because all terms must match a pod. `by_any`: all anti-affinity terms, because one term
+    that matches is enough.
     """
     terms = affinity_terms(pod)
     if terms.problem:
         return None
-    decisive = (*terms.required[:1], *_filed_by(terms, by_any=by_any))
+    decisive = (*terms.required[:1], *_indexed_anti_terms(terms, by_any=by_any))
     pairs = [term.selector.pair for term in decisive]
     if None in pairs:
         return None
@@ -130,7 +131,7 @@ def _pods_spoken_of(pod: Pod, *, by_any: bool = False) -> Keys:
     return [*own, *pairs]
 
 
-def _filed_by(terms: AffinityTerms, *, by_any: bool) -> Sequence[AffinityTerm]:
+def _indexed_anti_terms(terms: AffinityTerms, *, by_any: bool) -> Sequence[AffinityTerm]:
     return terms.required_anti if by_any else terms.required_anti[:1]
 
 
@@ -138,7 +139,7 @@ def _pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster, *, by_an
     keys: list[Hashable] = [label for pod in (old, new) if pod is not None for label in pod.metadata.labels.items()]
     if new is None and old is not None:
         terms = affinity_terms(old)
-        for term in _filed_by(terms, by_any=by_any):
+        for term in _indexed_anti_terms(terms, by_any=by_any):
             if term.selector.pair is None:
                 return None
             keys.append((_OWN, *term.selector.pair))
@@ -180,7 +181,7 @@ def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Clus
 
 
 def _moves(term: AffinityTerm, within: Labels, other: Labels) -> bool:
-    """Whether the node is in a domain with the labels `within`, and not in the same one with the labels `other`."""
+    """Whether the node has a domain with the labels `within`, and another domain or none with the labels `other`."""
     key = term.topology_key
     return key in within and within[key] != other.get(key)
 
@@ -222,10 +223,10 @@ class InterPodAffinity:
         return compile_scorer(pod, state, self._args.hard_pod_affinity_weight, self._accepts)
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """The labels, which terms of other pods may match; pods with terms of their own cannot be signed."""
+        """The pod's labels, because terms of other pods may match them; a pod with terms itself cannot be signed."""
         if pod.has_affinity:
             return None
-        # QUIRK: (plugin.go, SignPod) others' required anti-affinity counts with these arguments, too.
+        # QUIRK: (plugin.go, SignPod) required anti-affinity of other pods counts even with these arguments.
         ignores = self._args.ignore_preferred_terms_of_existing_pods
         return {} if ignores else {signers.LABELS: frozenset(pod.labels.items())}
 

@@ -1,4 +1,4 @@
-"""What the incoming pod's terms match, and PreFilter and Filter of required ones (`interpodaffinity/filtering.go`)."""
+"""The terms of the incoming pod, and PreFilter and Filter for required terms (`interpodaffinity/filtering.go`)."""
 
 from __future__ import annotations
 
@@ -28,27 +28,25 @@ AcceptsNamespace = Callable[[AffinityTerm, str, Cluster], bool]
 def accepts_namespace(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
     """Whether a term of the incoming pod matches pods of that namespace.
 
-    Upstream adds the namespaces that the selector matches to those that are listed, and then matches other pods without
-    reading their namespace's labels. QUIRK: (plugin.go, mergeAffinityTermNamespacesIfNotEmpty) it should then drop the
-    selector, but drops that of a copy. So a selector that matches empty labels, such as only `NotIn`, accepts all.
+    Upstream adds the namespaces that the selector matches to the listed namespaces, and then matches other pods without
+    the labels of their namespace. QUIRK: (plugin.go, mergeAffinityTermNamespacesIfNotEmpty) it should then remove the
+    selector, but removes it only from a copy. So a selector that matches empty labels (only `NotIn`, for example)
+    accepts all namespaces.
     """
     return accepts_only_selected(term, namespace, cluster) or term.namespace_selector.matches(_NO_LABELS)
 
 
 def accepts_only_selected(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
-    """Whether a term of the incoming pod matches pods of that namespace, up to 1.33 and since 1.37.
-
-    The term lists the namespace, or its selector matches the namespace's labels.
-    """
+    """Up to 1.33 and since 1.37: the term lists the namespace, or its selector matches the labels of the namespace."""
     return namespace in term.namespaces or term.namespace_selector.matches(cluster.namespace_labels(namespace))
 
 
 class Match(NamedTuple):
     """How another pod matches the terms of the incoming one."""
 
-    #: Whether it matches all required affinity terms.
+    #: Whether the other pod matches all required affinity terms.
     wanted: bool
-    #: The indexes of the required anti-affinity terms that it matches.
+    #: The indexes of the required anti-affinity terms that the other pod matches.
     refused: tuple[int, ...]
 
 
@@ -60,7 +58,7 @@ class Incoming:
         self.terms = pod.affinity_terms
         #: Several terms with the same key count the same pods: one count per key is equivalent to upstream's sum.
         self.affinity_keys = tuple(dict.fromkeys(term.topology_key for term in self.terms.required))
-        #: Whether the pod has any such terms.
+        #: Whether the pod has any required terms.
         self.speaks = bool(self.terms.required or self.terms.required_anti)
         self._pod = pod
         self._cluster = cluster
@@ -75,11 +73,11 @@ class Incoming:
         terms = self.terms.required
         # Called for every potential victim; a generator would double the cost.
         for term in terms:
-            if not self._speaks_of(term, namespace, labels):
+            if not self._selects(term, namespace, labels):
                 return False
         return bool(terms)
 
-    def _speaks_of(self, term: AffinityTerm, namespace: str, labels: Labels) -> bool:
+    def _selects(self, term: AffinityTerm, namespace: str, labels: Labels) -> bool:
         return term.selector.matches(labels) and self._accepts(term, namespace, self._cluster)
 
     def fork(self, cluster: Cluster) -> Incoming:
@@ -102,12 +100,12 @@ class Incoming:
         """How pods with that namespace and these labels match the incoming pod's terms; None: not at all."""
         wanted = self._wants(namespace, labels)
         refused = [
-            index for index, term in enumerate(self.terms.required_anti) if self._speaks_of(term, namespace, labels)
+            index for index, term in enumerate(self.terms.required_anti) if self._selects(term, namespace, labels)
         ]
         return Match(wanted, tuple(refused)) if wanted or refused else None
 
     def match_pod(self, pod: PodInfo) -> Match | None:
-        """How that pod matches the incoming pod's terms; cached, because preemption asks several times."""
+        """How that pod matches the incoming pod's terms; cached, because preemption needs it several times."""
         if not self.speaks or not self.concerns(pod.namespace):
             return None
         if pod not in self._matches:
@@ -132,7 +130,7 @@ class Incoming:
 
 
 def add_by_domain(sums: dict[str, int], key: str, pods: Mapping[str, int], state: State, weight: int = 1) -> None:
-    """Add pods, given by node name, to the domains of their nodes, weighted. Nodes without the key do not count."""
+    """Add `weight` for each pod to the domain of its node, if the node has the key; `pods` is by node name."""
     by_name = state.by_name
     for node_name, number in pods.items():
         node = by_name.get(node_name)
@@ -151,7 +149,7 @@ Counts = dict[str, int]
 class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
-    Upstream keeps three maps from (key, value) to a count, and deletes entries where a count is 0 here.
+    Upstream keeps three maps from (key, value) to a count, without entries for 0; here a count can be 0.
     """
 
     reads = Reads.CLUSTER
@@ -166,7 +164,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         relevant: set[str],
     ) -> None:
         self._incoming = incoming
-        #: Names of nodes that have, or had, pods that matter to it.
+        #: Names of nodes that have, or had, pods with matching terms.
         self._relevant = relevant
         self._unfixed = state.shapes.unfixed
         self._nodes = nodes_by_label(state.cluster)
@@ -200,7 +198,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         return SUCCESS
 
     def suspects(self, state: State) -> AbstractSet[str] | None:
-        """With anti-affinity only: the nodes of the domains with pods that count. With affinity: None, for any node."""
+        """With anti-affinity only: the nodes in domains with counted pods. With affinity: None, for any node."""
         if self._wanted:
             return None
         nodes = nodes_by_label(state.cluster)
@@ -208,7 +206,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         return {name for names, tally in domains for value in tally.values for name in names.get(value, ())}
 
     def _may_be_first(self, labels: Labels) -> bool:
-        """Whether no pod matches the terms, the pod itself does, and the node has all topology keys."""
+        """Whether no other pod matches the terms, the pod itself matches them, and the node has all topology keys."""
         if not self._incoming.wants_itself:
             return False
         return all(key in labels and not tally.nonzero for key, tally in self._wanted)
@@ -259,7 +257,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         self._update(pod, node, 1)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        """Uncount the pod."""
+        """Subtract the pod."""
         self._update(pod, node, -1)
 
     def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
@@ -286,19 +284,19 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
                 yield term.topology_key, tally
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        """Count or uncount the pod permanently."""
+        """Add or subtract the pod permanently."""
         if self.affected_by(pod):
             self._relevant.add(node.name)
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
-            return None  # a new key: every node would be in another class
+            return None  # a new key: the class of every node changes
         changed = [(key, self._existing[key]) for key in refused_by]
         changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
         for key, tally in changed:
             tally.settle(labels[key], amount)
         if amount < 0 and not self._has_own_terms and not any(tally.nonzero for tally in self._existing.values()):
-            return None  # if nothing is left to check, the plugin is skipped, also for nominated pods
+            return None  # nothing remains to check: the plugin is then skipped, also for nominated pods
         return frozenset([(key, labels[key]) for key, _ in changed if key in self._unfixed])
 
     @property
@@ -312,7 +310,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         yield from self._existing.items()
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """True: taints, conditions and cordons do not matter, only labels of nodes do."""
+        """True: only labels of nodes matter, not their taints, conditions and cordons."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -325,7 +323,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         return tuple(values)
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """For keys that are not part of a shape: the nodes in domains that count, and those in none."""
+        """For keys that are not part of a shape: the nodes in counted domains, and the nodes without a domain."""
         names: set[str] = set()
         for key, tally in self._tallies():
             if key in self._unfixed:
@@ -334,9 +332,9 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
         return names
 
     def class_state(self, node: NodeInfo) -> Hashable:
-        """The number of pods in the node's domains; for affinity also whether more than one domain has matching pods.
+        """The number of pods in the node's domains; for affinity also whether 0, 1 or more domains have matching pods.
 
-        If no domain has any, the first pod may be placed anywhere.
+        If no domain has matching pods, the first pod may be placed on any node.
         """
         labels = node.labels
         counts = [tally.count(labels[key]) for key, tally in self._tallies() if key in labels]
@@ -344,7 +342,7 @@ class AffinityFilter(Selective, Sparing, Incremental, ByShapeExcept, NodeFilter)
 
 
 def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> AffinityFilter | Status:
-    """Count all pods that match the pod's terms, or whose terms match it; SKIP if none do and it has no terms."""
+    """Count all pods that match the pod's terms, or whose terms match the pod; SKIP without terms and such pods."""
     incoming = Incoming(pod, state.cluster, accepts)
     relevant: set[str] = set()
     existing = _existing(pod, incoming, state, relevant)
@@ -352,7 +350,7 @@ def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> Aff
     if not existing and not terms.required and not terms.required_anti:
         return SkipUntil(concerns=incoming.is_refused_by)
     for key in incoming.refused_by(terms):
-        existing.setdefault(key, {})  # no such pod exists yet, but the next replica will find this one
+        existing.setdefault(key, {})  # there is no such pod yet, but for the next replica this pod will be one
     wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
     refused: list[Counts] = [{} for _ in terms.required_anti]
     for namespace in filter(incoming.concerns, state.index.labels.namespaces()):
@@ -370,7 +368,7 @@ def compile_filter(pod: PodInfo, state: State, accepts: AcceptsNamespace) -> Aff
 
 
 def _existing(pod: PodInfo, incoming: Incoming, state: State, relevant: set[str]) -> dict[str, Counts]:
-    """The pods whose own anti-affinity matches the pod, by key and domain; adds their nodes to `relevant`."""
+    """The number of pods whose anti-affinity matches `pod`, by key and domain; adds their nodes to `relevant`."""
     existing: dict[str, Counts] = {}
     for others, pods in state.index.terms.about(pod.namespace):
         for key in incoming.refused_by(others):

@@ -46,29 +46,29 @@ class AffinityScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         return total
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """The nodes in domains that count, for keys that are not part of a shape."""
+        """For keys that are not part of a shape: the nodes in domains with a weight."""
         sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
         return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        """Scale from the lowest to the highest sum; all nodes get 0 if the sums are equal."""
+        """0 for the lowest sum to 100 for the highest; 0 for all nodes if the sums are equal."""
         least, most = min(scores, default=0), max(scores, default=0)
         spread = most - least
         if spread == 0:
             return [0] * len(scores)
-        # Divided first and truncated afterwards, in floats as upstream does: 29 of 100 gives 28.
+        # As upstream: a floating-point division first, then truncation. So 29 of 100 gives 28.
         points = {score: int(MAX_NODE_SCORE * ((score - least) / spread)) for score in set(scores)}
         return [points[score] for score in scores]
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
-        """Add or remove the pod's preferred terms, and those that match it."""
+        """Add or subtract the weights of the pod's preferred terms, and of terms that match the pod."""
         touched = set()
         for key, weight in self._preferences.with_pod(pod):
             value = node.labels.get(key)
             if value is None:
                 continue
             if amount < 0 or key not in self._by_key:
-                return None  # the last pod with a preference, or the first one for a key, changes everything
+                return None  # the last pod with a preference, or the first pod for a key, changes all nodes
             domains = self._by_key[key]
             domains[value] = domains.get(value, 0) + weight * amount
             if key in self._unfixed:
@@ -84,7 +84,7 @@ class AffinityScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         return other
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """True: taints, conditions and cordons do not matter, only labels of nodes do."""
+        """True: only labels of nodes matter, not their taints, conditions and cordons."""
         return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
@@ -99,7 +99,7 @@ class AffinityScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
 
 
 class Preferences:
-    """The preferred terms of one pod about others, and of others about it."""
+    """The preferred terms of one pod for other pods, and the terms of other pods for this pod."""
 
     def __init__(
         self, pod: PodInfo, cluster: Cluster, hard_weight: int, accepts: AcceptsNamespace = accepts_namespace
@@ -120,7 +120,7 @@ class Preferences:
         return other
 
     def by_their_terms(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
-        """Topology key and weight of other pods' terms that match the pod."""
+        """Topology key and weight of another pod's terms that match this pod."""
         pod, namespace_labels = self._pod, self._namespace_labels
         required = ((self._hard_weight, term) for term in terms.required if self._hard_weight > 0)
         refused = ((-weight, term) for weight, term in terms.preferred_anti)
@@ -133,7 +133,7 @@ class Preferences:
         return tuple(weighted for weighted in self.weighted if self._accepts(weighted[1], namespace, self._cluster))
 
     def with_pod(self, other: PodInfo) -> Iterator[tuple[str, int]]:
-        """Topology key and weight of all terms between the pod and the other one."""
+        """Topology key and weight of all terms between this pod and the other pod."""
         if other.has_affinity:
             yield from self.by_their_terms(other.affinity_terms)
         for weight, term in self.about(other.namespace) if self.weighted else ():
@@ -142,7 +142,7 @@ class Preferences:
 
 
 def compile_scorer(pod: PodInfo, state: State, hard_weight: int, accepts: AcceptsNamespace) -> AffinityScorer | Status:
-    """Sum up all preferred terms of the pod about others and of others about it; SKIP if there are none."""
+    """Sum up the weights of all preferred terms, in both directions; SKIP if there are none."""
     scores: DomainWeights = {}
     preferences = Preferences(pod, state.cluster, hard_weight, accepts)
     for terms, pods in state.index.terms.about(pod.namespace):

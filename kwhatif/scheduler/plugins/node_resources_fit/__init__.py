@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node must have enough resources for the pod; scores by how full the node would be.
+"""NodeResourcesFit: the node must have enough resources for the pod; scores nodes by their usage with the pod.
 
 (`pkg/scheduler/framework/plugins/noderesources/fit.go`.)
 """
@@ -61,13 +61,13 @@ from kwhatif.state.state import State
 
 
 def events_to_register(gates: Gates = BASE_GATES) -> Sequence[ClusterEventWithHint]:
-    """A pod is deleted or scaled down; a node is added or grows; a DeviceClass is set up for a resource."""
+    """A pod is deleted or scaled down; a node is added or grows; a DeviceClass gets the name of a resource."""
     pod = ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN
     node = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
     classes_of = classes_under(gates)
     by_size = HintIndex(_by_size, partial(_sizes_that_fit, classes_of))
     events = (
-        builtin(EventResource.POD, pod, _after_pod_event, HintIndex(_asked_names, _given_names)),
+        builtin(EventResource.POD, pod, _after_pod_event, HintIndex(_requested_names, _released_names)),
         builtin(EventResource.NODE, node, partial(_after_node_change, classes_of), by_size),
     )
     if "DRAExtendedResource" not in gates:
@@ -89,11 +89,11 @@ def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster)
     )
 
 
-def _asked_names(pod: Pod) -> Keys:
+def _requested_names(pod: Pod) -> Keys:
     return pod_resources(pod).requested.asked
 
 
-def _given_names(old: Pod, new: Pod | None, _cluster: Cluster) -> Keys:
+def _released_names(old: Pod, new: Pod | None, _cluster: Cluster) -> Keys:
     if new is None:
         return None
     before, after = (pod_resources(one).requested for one in (old, new))
@@ -107,7 +107,7 @@ def _after_node_change(
     classes_of: ClassesOf, pod: PodInfo, old: Node | None, new: Node, cluster: Cluster
 ) -> QueueingHint:
     """The pod fits the empty node, and a resource that it requests has increased."""
-    asked = pod.derived(_asked)
+    asked = pod.derived(_pending_requests)
     after = _room(new)
     classes = classes_of(cluster)
     if not after.has(asked, classes):
@@ -115,14 +115,14 @@ def _after_node_change(
     return queue_if(old is None or after.grew(_room(old), asked, classes))
 
 
-def _asked(pod: Pod) -> Resources:
+def _pending_requests(pod: Pod) -> Resources:
     """The requests of a pending pod: only the spec counts."""
     return to_resources(pod_requests(pod))
 
 
 def _by_size(pod: Pod) -> Keys:
     """Pods by the first scalar resource that they request, or by the number of bits of their cpu request."""
-    asked = _asked(pod)
+    asked = _pending_requests(pod)
     special = next((name for name, amount in asked.scalars if amount > 0), None)
     if special is not None:
         return (special,)
@@ -136,7 +136,7 @@ def _sizes_that_fit(classes_of: ClassesOf, _old: Node | None, new: Node, cluster
 
 
 class _Room:
-    """The resources of an empty node."""
+    """The resources of a node without pods."""
 
     def __init__(self, node: Node) -> None:
         amounts = resource_nanos(node.status.allocatable)
@@ -146,7 +146,7 @@ class _Room:
     def has(self, asked: Resources, classes: Container[str]) -> bool:
         """Whether there is room for a pod with these requests.
 
-        QUIRK: (isFit) resources that the plugin is configured to ignore count nevertheless.
+        QUIRK: (isFit) resources in `ignoredResources` count here.
         """
         most = self.amounts
         if not self.pods or asked.cpu > most.cpu or asked.memory > most.memory or asked.ephemeral > most.ephemeral:
@@ -156,7 +156,7 @@ class _Room:
         )
 
     def grew(self, before: _Room, asked: Resources, classes: Container[str]) -> bool:
-        """Whether there is more room for such a pod (`haveAnyRequestedResourcesIncreased`)."""
+        """Whether there is more of a requested resource than before (`haveAnyRequestedResourcesIncreased`)."""
         if self.pods > before.pods:
             return True
         return any(
@@ -165,7 +165,7 @@ class _Room:
         )
 
     def _leaves_it_to_devices(self, name: str, classes: Container[str]) -> bool:
-        """Whether a scalar that the node lacks has a DeviceClass (`shouldDelegateResourceToDRA`)."""
+        """Whether a scalar resource that the node lacks has a DeviceClass (`shouldDelegateResourceToDRA`)."""
         return self.amounts.of(name) <= 0 and name in classes
 
 
@@ -186,7 +186,7 @@ def _room(node: Node) -> _Room:
 
 
 def _after_class_event(pod: PodInfo, old: DeviceClass | None, new: DeviceClass, _cluster: Cluster) -> QueueingHint:
-    """The class is now the class of a resource that the pod requests."""
+    """The class now has the name of an extended resource that the pod requests."""
     explicit = new.spec.extended_resource_name
     if old is not None and (old.spec.extended_resource_name or "") == (explicit or ""):
         return QUEUE_SKIP
@@ -196,7 +196,7 @@ def _after_class_event(pod: PodInfo, old: DeviceClass | None, new: DeviceClass, 
     return queue_if(explicit is not None and explicit in names)
 
 
-#: With these no device stands behind a resource.
+#: Without feature gates devices do not provide extended resources.
 _NO_GATES: Gates = frozenset()
 
 
@@ -209,7 +209,7 @@ class NodeResourcesFitArgs(Model):
 
 
 class NodeResourcesFit:
-    """Rejects nodes without enough resources for the pod's requests; scores nodes by how full they would be."""
+    """Rejects nodes without enough resources for the pod's requests; scores nodes by their usage with the pod."""
 
     name: ClassVar[str] = "NodeResourcesFit"
     _room: ClassVar[type[Room]] = Room
@@ -224,12 +224,12 @@ class NodeResourcesFit:
         self._scorer = compile_strategy(args.scoring_strategy)
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter:
-        """Compile the pod's requests. It is pending, so it cannot be in a resize: only the spec counts."""
+        """Compile the pod's requests. A pending pod cannot be in a resize: only its spec counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
         classes = self._classes_of(state.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
-        # QUIRK: (types.go, SetMaxResource) a sum that overflowed below zero counts as 0.
+        # QUIRK: (types.go, SetMaxResource) a sum that is negative after an overflow counts as 0.
         return self._room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
     #: Filter fails, because it needs PreFilter's state.
@@ -238,7 +238,7 @@ class NodeResourcesFit:
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer:
         """Compile the pod's requests for scoring.
 
-        QUIRK: (resource_allocation.go) the score of Fit ignores pod-level resources, although its filter uses them.
+        QUIRK: (resource_allocation.go) Score ignores pod-level resources, although Filter uses them.
         """
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(
@@ -246,10 +246,9 @@ class NodeResourcesFit:
         )
 
     def score_placement(self, group: PodGroup, state: State, proposal: Proposal) -> int:
-        """How full the nodes of the placement would be together: rather where little is left (`scorePlacement`).
+        """The usage of all nodes of the placement together; higher usage scores higher (`scorePlacement`).
 
-        QUIRK: (resource_allocation.go) of a resource that devices may stand behind, only what the node itself has
-        counts.
+        QUIRK: (resource_allocation.go) for a resource that devices may provide, only the node's own amount counts.
         """
         requests = [pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS) for pod in proposal.pods]
         total = weights = 0
@@ -266,19 +265,19 @@ class NodeResourcesFit:
         return total // weights if weights else 0
 
     def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
-        """As they are."""
+        """The scores, unchanged."""
         return scores
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Leave out what is compiled from the arguments."""
+        """Pickle only the arguments and the gates: everything else is compiled from them."""
         return partial(type(self), gates=self._gates), (self.args,)
 
     def sign(self, pod: PodInfo, state: State) -> Fragments | None:
-        """The pod's requests; it cannot be signed if devices may back them."""
+        """The pod's requests; the pod cannot be signed if devices may provide one of them."""
         return signers.resources(pod.pod, self._classes_of(state.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """See `hints`."""
+        """The events with these feature gates."""
         return events_to_register(self._gates)
 
     def _ignores(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Filter: whether a node has room for the pod's requests, and which victims make enough (`noderesources/fit.go`)."""
+"""Filter: whether a node has room for the pod's requests, and which victims free enough (`noderesources/fit.go`)."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Room(Relaxing, Reprieving, NodeFilter):
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
         self._asked = {name: amount for name, amount in amounts if amount}
         self._about = *self._asked, backed
-        #: Scalars with a DeviceClass: if the node itself has none, DynamicResources decides.
+        #: Scalar resources with a DeviceClass: if the node itself does not have them, DynamicResources decides.
         self._backed = backed
 
     def filter(self, node: NodeInfo) -> Status:
-        """Check room for one more pod, and for each resource that it requests."""
+        """Check that the node has room for one more pod, and for each resource that the pod requests."""
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
-        """The insufficient resources with each refused pod, computed from sums, without putting pods on a node."""
+        """The insufficient resources with each refused pod, computed from sums instead of adding pods to a node."""
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -63,7 +63,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
     def _judge(
         self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]
     ) -> Status:
-        """Whether there is room beside this number of pods, which use these amounts."""
+        """Whether there is room beside this number of pods, which request these amounts."""
         short: list[InsufficientResource] = []
         most = node.allocatable
         if number >= node.allowed_pods:
@@ -81,7 +81,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
         return self._refusal(short) if short else SUCCESS
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
-        """The pods that cannot stay, found by bisection of the running sums: `filter` uses nothing else of pods."""
+        """The pods that cannot stay, found by bisection of running sums: `filter` depends only on the sums."""
         limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
@@ -120,7 +120,7 @@ class Room(Relaxing, Reprieving, NodeFilter):
         return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
 
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
-        """For each requested resource, the amount that other pods may use beside the pod."""
+        """For each requested resource, the amount that other pods may request beside this pod."""
         most = node.allocatable
         if self._cpu:
             yield CPU, most.cpu - node.cpu - self._cpu
@@ -140,16 +140,16 @@ class EvictableRoom(Room):
 
 
 class _Scope(NamedTuple):
-    """A range of requests for which the same pods can be put back on a node."""
+    """A range of requests of the preemptor for which the same victims can be put back on a node."""
 
-    #: The requested resources, and those of them with a DeviceClass.
+    #: The requested resources, and which of these resources have a DeviceClass.
     about: Hashable
     #: For each resource that matters: an exclusive lower and an inclusive upper bound.
     bounds: Sequence[tuple[str, int, int]]
 
 
 class _Limit:
-    """How much of one resource pods may request in total, taken in order."""
+    """The total of one resource that pods, in order, may request."""
 
     __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
@@ -158,13 +158,13 @@ class _Limit:
         self._asked = asked
         #: The total requests of the first 0, 1, 2… pods.
         self.sums = sums
-        #: The largest such sum with which a pod can stay; requests of pods that cannot stay are added, as in the sums.
+        #: The largest sum with which a pod can stay. Like `sums`, it includes the requests of pods that cannot stay.
         self.most = left
-        #: How much less the pod itself would have to request so that one more pod can stay; at most its whole request.
+        #: How much less the preemptor must request so that one more pod can stay; at most its whole request.
         self.lack = asked
 
     def bounds(self) -> tuple[str, int, int]:
-        """The range of the pod's request (exclusive, inclusive) for which the same pods can stay."""
+        """The range of the preemptor's request (exclusive, inclusive) for which the same pods can stay."""
         asked = self._asked
         return self._resource, asked - self.lack, asked + self.most - self.sums[-1]
 

@@ -53,14 +53,14 @@ def after_pod_change(
     """A pod that a constraint matches is added, deleted, or changes its match; or the pod's tolerations change."""
     if old is None or new is None:
         one = new if old is None else old
-        return queue_if(one is not None and any(_speaks_of(constraint, one) for constraint in constraints))
+        return queue_if(one is not None and any(_selects(constraint, one) for constraint in constraints))
     honored = any(constraint.honor_taints for constraint in constraints)
     if honored and is_same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations:
         return QUEUE
-    return queue_if(any(_speaks_of(constraint, old) != _speaks_of(constraint, new) for constraint in constraints))
+    return queue_if(any(_selects(constraint, old) != _selects(constraint, new) for constraint in constraints))
 
 
-def _speaks_of(constraint: SpreadConstraint, pod: Pod) -> bool:
+def _selects(constraint: SpreadConstraint, pod: Pod) -> bool:
     return constraint.selector.matches(pod.metadata.labels)
 
 
@@ -79,7 +79,7 @@ def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[
 
 
 def pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster) -> Keys:
-    """Namespaces and labels of the pods of an event; a new toleration matters only to the pod itself."""
+    """The namespaces and labels of an event's pods. A new toleration matters only to the pod itself."""
     metas = [pod.metadata for pod in (old, new) if pod is not None]
     return [(meta.namespace, *label) for meta in metas for label in meta.labels.items()]
 
@@ -133,7 +133,7 @@ class PodTopologySpread:
             return error(f"calculating preScoreState: {_doing(pod, 'soft')}: {failure}")
         if not constraints:
             return SKIP
-        # With the built-in constraints, a node without a zone label still counts for spreading over hosts.
+        # With the built-in constraints, a node without a zone label still counts for the spread over hosts.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self._system
         return compile_scorer(pod, state, nodes, constraints, require_all=require_all)
 
@@ -145,7 +145,7 @@ class PodTopologySpread:
         return None if pod.pod.spec.topology_spread_constraints or self._defaults else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        """A pod is added, deleted or relabelled; the pod gets a toleration; a node is added, deleted or changes."""
+        """A pod is added, deleted or relabelled; this pod gets a toleration; a node is added, deleted or changed."""
         pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
         node = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         by_pods, by_domains = HintIndex(counted_pods, pods_of_event), HintIndex(spread_domains, changed_domains)
@@ -175,7 +175,7 @@ class PodTopologySpread:
         return self._constraints(pod, cluster, "DoNotSchedule")
 
     def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[SpreadConstraint, ...]:
-        """The pod's own constraints with that action; the defaults only if it has none with any action."""
+        """The pod's own constraints with that action; the defaults only if the pod has no constraints at all."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
             return compile_constraints(own, pod.labels, action)
@@ -216,7 +216,7 @@ def _doing(pod: PodInfo, hardness: str) -> str:
 
 
 class PodTopologySpreadUntil135(PodTopologySpread):
-    """The plugin up to 1.35: pods that are only nominated queue no pod (`involvedInTopologySpreading`)."""
+    """The plugin up to 1.35: events of pods that are only nominated do not matter (`involvedInTopologySpreading`)."""
 
     def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
         others = [other for other in (old, new) if other is not None and not is_same_pod(pod, other)]

@@ -21,7 +21,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 def default_selector(pod: Pod, cluster: Cluster) -> Selector:
-    """The selectors of the pod's services and its controlling set, combined (`helper/spread.go`); empty if none."""
+    """The selectors of the pod's Services and of its controller, combined (`helper/spread.go`); empty if none."""
     meta = pod.metadata
     equals: dict[str, str] = {}
     for service in cluster.all(Service).values():
@@ -48,7 +48,7 @@ def default_selector(pod: Pod, cluster: Cluster) -> Selector:
 
 
 def _and_set(selector: Selector, owner: ReplicaSet | StatefulSet | None) -> Selector:
-    """The selector with the requirements of the owner; a missing or invalid one adds none."""
+    """The selector with the requirements of the owner's selector; a missing or invalid selector adds none."""
     if owner is None:
         return selector
     try:
@@ -126,7 +126,7 @@ class Eligibility:
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
     def fork(self) -> Eligibility:
-        """An independent copy for a fork of the state, which may give the same name to another node."""
+        """An independent copy for a fork of the state, where another node may have the same name."""
         if not self.per_node:
             return self
         other = copy(self)
@@ -134,7 +134,7 @@ class Eligibility:
         return other
 
     def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
-        """The nodes that may be eligible: a DaemonSet's pod names one of thousands."""
+        """The nodes that may be eligible: the affinity of a DaemonSet's pod lists one node of thousands."""
         only = self._only
         return nodes if only is None else [node for node in nodes if node.name in only]
 
@@ -156,13 +156,13 @@ class Eligibility:
 
 
 def _named(spec: PodSpec) -> frozenset[str] | None:
-    """The nodes that the pod's required affinity names; None if it names none."""
+    """The node names in the pod's required affinity; None if there are none."""
     required = node_affinity_of(spec).required
     return None if required is None else named_nodes(required.node_selector_terms)
 
 
 class ConstraintMatches:
-    """Which constraints match a pod, and how many such pods are on the nodes."""
+    """Which constraints match a pod, and how many matching pods are on the nodes."""
 
     def __init__(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> None:
         #: Only pods of this namespace are counted.

@@ -28,10 +28,11 @@ _MAX_INT32 = 2**31 - 1
 
 
 class CriticalPaths:
-    """The domain with the fewest matching pods, and a runner-up.
+    """The domain with the fewest matching pods, and one more domain.
 
-    `least` is the minimum as long as only one domain changes after construction: preemption evicts pods of a single
-    node, on a separate fork. QUIRK: (filtering.go, criticalPaths) after changes in several domains it may be wrong.
+    `least` is the minimum as long as only one domain changes after construction. This holds for preemption, which
+    evicts pods of a single node on a separate fork. QUIRK: (filtering.go, criticalPaths) after changes in several
+    domains it may be wrong.
     """
 
     __slots__ = ("_first", "_second", "least", "next_least")
@@ -62,11 +63,11 @@ class CriticalPaths:
             self.least, self.next_least = self.next_least, self.least
 
     def least_beside(self, value: str) -> int:
-        """The smallest count of the other domains."""
+        """The smallest count of the domains other than `value`."""
         return self.next_least if value == self._first else self.least
 
     def concern(self, value: str, count: int) -> bool:
-        """Whether the domain's new count changes the minimum or the runner-up."""
+        """Whether the domain's new count changes one of the two domains."""
         return value in (self._first, self._second) or count < self.next_least
 
     def fork(self) -> CriticalPaths:
@@ -89,7 +90,7 @@ class _Rule:
         self.max_skew = constraint.max_skew
         self.self_match = int(constraint.selector.matches(pod.labels))
         self.min_domains = constraint.min_domains
-        #: Then the minimum counts as 0. Domains do not change within a cycle: all eligible nodes have theirs.
+        #: If there are too few domains, the minimum counts as 0. The number of domains is fixed within a cycle.
         self.too_few_domains = domains < constraint.min_domains
 
     def with_domains(self, domains: int) -> _Rule:
@@ -121,7 +122,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         ]
 
     def filter(self, node: NodeInfo) -> Status:
-        """The first violated constraint decides. If the node is not eligible, its domain may be unknown."""
+        """Reject for the first violated constraint. The domain of a node that is not eligible may have no count."""
         labels = node.labels
         for rule, tally, paths in self._domains:
             value = labels.get(rule.topology_key)
@@ -164,7 +165,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         self._update(pod, node, 1)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
-        """Uncount the pod."""
+        """Subtract the pod."""
         self._update(pod, node, -1)
 
     def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
@@ -181,7 +182,7 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
                 paths.update(value, tally.add(value, amount))
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
-        """Count or uncount the pod permanently, with the same result as counting all pods again."""
+        """Add or subtract the pod permanently, with the same result as a new count of all pods."""
         counting = self._matches.counting(pod)
         if self.affected_by(pod):
             self._matches.nodes.add(node.name)
@@ -200,11 +201,11 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
         return frozenset(touched)
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then it must be compiled again."""
+        """False with `nodeTaintsPolicy: Honor`: taints decide which nodes count, so compile the filter again."""
         return not self._eligibility.honors_taints
 
     def apply_added_node(self, node: NodeInfo) -> bool:
-        """The node's domains are there now, also those that have no pods."""
+        """Add the node's domains, also domains without pods."""
         labels = node.labels
         if not has_all(labels, self._keys):
             return True

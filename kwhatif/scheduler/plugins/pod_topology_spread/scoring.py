@@ -25,7 +25,7 @@ from kwhatif.state.state import NodeRow, State
 
 
 class Census:
-    """The domains of one constraint with feasible nodes, without nodes that are not scored.
+    """The domains of one constraint that have feasible nodes; nodes that are not scored do not count.
 
     QUIRK: (scoring.go, initPreScoreState) nodes without the label form a domain too, "", which adds to the weight.
     """
@@ -44,7 +44,7 @@ class Census:
         return other
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> int:
-        """Add `number` nodes like this one, and return the number of domains."""
+        """Add `number` nodes of the same domain as this one, and return the number of domains."""
         if self._nodes is None:
             self.domains += number
         else:
@@ -70,7 +70,7 @@ class Upkeep(NamedTuple):
         return self._replace(matches=self.matches.fork(), censuses=[census.fork() for census in self.censuses])
 
     def counted_in(self, pod: PodInfo, node: NodeInfo) -> list[int]:
-        """The constraints that count the pod on that node; hosts count, eligible or not."""
+        """The constraints that count the pod on that node; for spread over hosts, the node need not be eligible."""
         counting = self.matches.counting(pod)
         if not counting:
             return []
@@ -78,12 +78,12 @@ class Upkeep(NamedTuple):
         return [index for index in counting if self.censuses[index].by_host or (eligible and eligible[index])]
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> list[int]:
-        """The number of domains of each constraint, with `number` more nodes like this one."""
+        """The number of domains of each constraint, after `number` nodes like this one are added."""
         return [census.update_feasible_count(node, number) for census in self.censuses]
 
 
 def nodes_lacking(required: Sequence[str], state: State, nodes: Sequence[NodeInfo]) -> frozenset[str]:
-    """The nodes without one of the labels; if two have the same name, the last one counts."""
+    """Names of the nodes that lack one of the labels; if two nodes have the same name, the last one counts."""
     if not required:
         return frozenset()
     if state.shapes.unfixed.isdisjoint(required):
@@ -95,7 +95,7 @@ def nodes_lacking(required: Sequence[str], state: State, nodes: Sequence[NodeInf
 
 
 def _domains(key: str, nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> Counter[str]:
-    """The number of nodes in each domain; nodes without the label form a domain, too."""
+    """The number of nodes in each domain; nodes without the label also form a domain."""
     if key in unfixed:
         return Counter([node.labels.get(key, "") for node in nodes])
     found = Counter[str]()
@@ -116,7 +116,7 @@ def pods_by_domain(
     eligibility: Eligibility,
     state: State,
 ) -> dict[str, int]:
-    """Matching pods per domain of eligible nodes; nodes without the label form a domain, too."""
+    """Matching pods per domain of eligible nodes; nodes without the label also form a domain."""
     # Nodes of one shape are in one domain, and few nodes have pods that count.
     by_shape = not eligibility.per_node and key not in state.shapes.unfixed
     is_all = nodes is state.nodes
@@ -134,7 +134,7 @@ def pods_by_domain(
 def pods_by_host(
     index: int, on_node: dict[str, int], matches: ConstraintMatches, state: State, scored: Sequence[NodeInfo]
 ) -> dict[str, int]:
-    """Matching pods per node, eligible or not. NodeInfos of an extender may have other pods than those of the state."""
+    """Matching pods per node, eligible or not. The NodeInfos of an extender may have other pods than the state's."""
     if scored is state.nodes or isinstance(scored, NodeRow):
         return on_node
     by_name = state.by_name
@@ -182,7 +182,7 @@ class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         if node.name in self._ignored:
             return 0
         labels = node.labels
-        # Summed in the order of the constraints, as upstream does: with floats the order changes the sum.
+        # Summed in the order of the constraints, as upstream: the order changes a sum of floats.
         score = 0.0
         for key, by_name, counts, weight, tolerance in self._rules:
             value = labels.get(key)
@@ -191,7 +191,7 @@ class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         return round_half_away(score)
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """If each host is a domain: the nodes with matching pods, and those without the label."""
+        """If each host is a domain: the nodes with matching pods, and the nodes without the label."""
         hosts = [counts for _, by_name, counts, _, _ in self._rules if by_name]
         return {*hosts[0], *self._unnamed} if hosts else frozenset()
 
@@ -217,7 +217,7 @@ class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         return other
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
-        """Count or uncount the pod permanently; no other node changes its class."""
+        """Add or subtract the pod permanently; no other node changes its class."""
         for index in self._upkeep.counted_in(pod, node):
             key, by_name, counts, _, _ = self._rules[index]
             where = node.name if by_name else node.labels.get(key, "")
@@ -225,7 +225,7 @@ class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
         return NO_DOMAINS
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:
-        """Update the weights: another number of feasible nodes may change the number of domains."""
+        """Update the weights: with more or fewer feasible nodes, the number of domains may change."""
         if node.name not in self._ignored:
             domains = self._upkeep.update_feasible_count(node, number)
             self._rules = tuple(
@@ -233,7 +233,7 @@ class SpreadScorer(Incremental, ByShapeExcept, NormalizesByRange, NodeScorer):
             )
 
     def apply_node_change(self, before: Node, after: Node) -> bool:
-        """With `nodeTaintsPolicy: Honor`, taints decide which nodes count: then it must be compiled again."""
+        """False with `nodeTaintsPolicy: Honor`: taints decide which nodes count, so compile the scorer again."""
         return not self._upkeep.eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:

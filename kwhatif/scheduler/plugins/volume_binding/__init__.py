@@ -1,4 +1,4 @@
-"""VolumeBinding: claims must find a volume, or get one provisioned, for the pod's node (`plugins/volumebinding`)."""
+"""VolumeBinding: each claim needs a volume that the node can use, existing or new (`plugins/volumebinding`)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _Classes = dict[str, tuple[int, int]]
 class StorageScorer(NodeScorer):
     """The mean score of the storage classes of the pod's claims (`scorer.go`; gate `StorageCapacityScoring`).
 
-    Nodes with the emptiest storage afterwards are preferred, unless the shape says otherwise.
+    By default, nodes whose storage has the lowest utilization with the pod are preferred; `shape` can change this.
     """
 
     reads = Reads.NODE
@@ -125,7 +125,7 @@ class StorageScorer(NodeScorer):
         classes = _of_bindings(plan) if plan.bindings else _of_provisions(plan, node)
         if not classes:
             return 0
-        # An unknown size counts as full. As `math.Round`, for operands that are never negative.
+        # An unknown capacity counts as full. Rounded as `math.Round`; the operands are never negative.
         total = sum(
             self._score_of(requested, size) if size else self._score_of(1, 0) for requested, size in classes.values()
         )
@@ -142,7 +142,7 @@ def _of_bindings(plan: Plan) -> _Classes:
 
 
 def _of_provisions(plan: Plan, node: NodeInfo) -> _Classes:
-    """Claims of a class share the pool that the last of them would use."""
+    """The claims of one class count against a single pool: the one for the last claim."""
     classes: _Classes = {}
     for provisioning in plan.provisions:
         size = provisioning.pool_size(node.labels)
@@ -182,7 +182,7 @@ class VolumeBinding:
         self._scores = "StorageCapacityScoring" in gates
 
     def pre_filter(self, pod: PodInfo, state: State) -> NodeFilter | Status:
-        """Sort the pod's claims into bound ones and those that wait for a node; any other claim ends the cycle."""
+        """Sort the pod's claims: bound, or waiting for a node; any other claim ends the cycle."""
         if not pod.pod.spec.volumes:
             return SKIP
         claims: list[PersistentVolumeClaim] = []

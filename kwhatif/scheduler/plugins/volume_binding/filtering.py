@@ -61,7 +61,7 @@ class VolumeSearch:
             elif _is_offered(volume, claim, selector):
                 free.append((reaches.of(volume), volume))
         self._free = Reachable(free)
-        #: The volume of a claim that does not wait for a node: the one reserved for it, or the smallest.
+        #: The volume for a claim that does not wait for a node: the volume reserved for the claim, or the smallest.
         self.anywhere = next((volume for _, volume in (*self._prebound, *free)), None)
         self._is_empty = not free and not self._prebound
         #: The label keys that the result can depend on.
@@ -84,7 +84,7 @@ class VolumeSearch:
         return self._is_empty and self.error is None
 
     def find(self, labels: Labels, taken: Container[str]) -> PersistentVolume | None:
-        """The volume that the claim gets on a node with these labels; `taken` are names of other claims' volumes."""
+        """The volume for the claim on a node with these labels; `taken`: names of the volumes of other claims."""
         for reach, volume in self._prebound:
             if volume.metadata.name not in taken:
                 # A volume that is reserved for this claim is the only choice, even if the node cannot use it.
@@ -105,9 +105,9 @@ def _without_gate(claim: PersistentVolumeClaim, cluster: Cluster) -> Status | No
 
 
 def _candidates(claim: PersistentVolumeClaim, cluster: Cluster) -> Iterator[PersistentVolume]:
-    """Volumes of the claim's class that are large enough and not claimed by others: its own, then by size.
+    """Volumes of the claim's class that are large enough and free: reserved for the claim first, then by size.
 
-    If several have the same size, upstream takes the first of an unordered list; here it is the first by name.
+    Among volumes of the same size, upstream takes the first of an unordered list; here it is the first by name.
     """
     volumes = volumes_of_class(cluster, claim_class(claim))
     by_name = cluster.all(PersistentVolume)
@@ -131,7 +131,7 @@ def _could_hold(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_offered(volume: PersistentVolume, claim: PersistentVolumeClaim, selector: Selector) -> bool:
-    """The further conditions for an unclaimed volume; it already has the claim's class."""
+    """The further conditions for an unclaimed volume; its class is already known to be the claim's class."""
     return (
         volume.status.phase == "Available"
         and selector.matches(volume.metadata.labels)
@@ -177,7 +177,7 @@ class DelayedClaims:
         return not self._selected and all(search.finds_none for search, _ in self._searching)
 
     def plan(self, node: NodeInfo) -> Plan | ClaimConflict | Status:
-        """How all claims get a volume on the node, or why one does not, or an error."""
+        """How each claim gets a volume on the node; or the conflict of a claim that does not get one; or an error."""
         for node_name, _, elsewhere in self._selected:
             if node_name != node.name:
                 return elsewhere
@@ -207,10 +207,10 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 class _Migration(NamedTuple):
-    """An in-tree volume as seen by nodes where the plugin is migrated to its CSI driver."""
+    """An in-tree volume, translated for nodes where the plugin is migrated to its CSI driver."""
 
     plugin: str
-    #: The nodes that can use it; an error if it cannot be translated.
+    #: The nodes that can use the volume; an error if it cannot be translated.
     reach: Reach | Status
 
 
@@ -233,7 +233,7 @@ class _BoundVolume:
 
 
 class BoundClaims:
-    """Bound claims in the pod's order, up to the first whose volume is missing (`checkBoundClaims`)."""
+    """Bound claims in the pod's order, up to the first claim whose volume is missing (`checkBoundClaims`)."""
 
     def __init__(self, claims: Sequence[PersistentVolumeClaim], cluster: Cluster) -> None:
         self._cluster = cluster
@@ -247,7 +247,7 @@ class BoundClaims:
                 self._missing = ClaimConflict(ConflictReason.VOLUME_NOT_FOUND, claim, detail)
                 break
             self._volumes.append(_BoundVolume(claim, volume, reaches.of(volume)))
-        #: The label keys that the result can depend on; it also depends on the CSINode, which is found by name.
+        #: The label keys that the result can depend on; the result also depends on the CSINode with the node's name.
         self.keys = frozenset[str]().union(*(volume.reach.keys for volume in self._volumes))
         self.by_name = any(volume.migration for volume in self._volumes)
 
@@ -283,7 +283,7 @@ def _migration(volume: PersistentVolume) -> _Migration | None:
 
 
 def _affinity_text(affinity: VolumeNodeAffinity | None) -> str:
-    """The affinity in selector notation; without one, only the translated zone label can exclude nodes."""
+    """The affinity in selector notation. Without an affinity, only the translated zone label can exclude nodes."""
     if affinity is None or affinity.required is None:
         return "the zone it is labelled with"
     terms = (
@@ -321,7 +321,7 @@ class BindingFilter(Signed, NodeFilter):
         return tuple([(key_of(claim), claim.metadata.annotations.get(SELECTED_NODE)) for claim, _ in delayed]), *asked
 
     def filter(self, node: NodeInfo) -> Status:
-        """The node must be able to use bound volumes, and every other claim must find or get a volume there."""
+        """The node must be able to use bound volumes, and every other claim needs an existing or new volume there."""
         objection = self._bound.check(node)
         if isinstance(objection, Status):
             return objection
@@ -334,7 +334,7 @@ class BindingFilter(Signed, NodeFilter):
         return SUCCESS if objection is None else objection.alone
 
     def plan(self, node: NodeInfo) -> Plan | None:
-        """What would happen to the claims that wait for a node; None if none waits, or the node does not fit."""
+        """The plan for the claims that wait for a node; None if no claim waits, or the node is rejected."""
         plan = self._delayed.plan(node) if self._delayed is not None else None
         return plan if isinstance(plan, Plan) else None
 

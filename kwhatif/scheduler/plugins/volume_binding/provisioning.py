@@ -1,6 +1,6 @@
-"""Volumes that can be provisioned for a claim (`checkVolumeProvisions` in `plugins/volumebinding/binder.go`).
+"""Whether a volume can be provisioned for a claim, and why a claim cannot be used on a node or is not bound.
 
-And why a claim cannot be used on a node, or is not bound.
+(`checkVolumeProvisions` in `plugins/volumebinding/binder.go`.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from kwhatif.scheduler.framework.status import Code, Status
 
 
 class ConflictReason(Enum):
-    """Upstream's reasons, in the order in which it lists them."""
+    """Upstream's reasons, in upstream's order."""
 
     NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
     BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -52,7 +52,7 @@ _ORDER = list(ConflictReason)
 
 
 class ClaimConflict:
-    """A reason and its claim. It does not contain the node, so nodes can share it."""
+    """A reason and its claim, without the node, so that nodes can share the object."""
 
     def __init__(self, reason: ConflictReason, claim: PersistentVolumeClaim, detail: str) -> None:
         self._reason = reason
@@ -164,9 +164,9 @@ _FILESYSTEM = "Filesystem"
 
 
 def mismatches(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator[Mismatch]:
-    """Why the claim cannot be bound to the volume, even though no other claim has it.
+    """Why the claim cannot be bound to a volume that no other claim has.
 
-    For a claim that names its volume, only this counts (`checkVolumeSatisfyClaim` in `pv_controller.go`).
+    A claim with `spec.volumeName` has only these conditions (`checkVolumeSatisfyClaim` in `pv_controller.go`).
     """
     offered, wanted = volume.spec, claim.spec
     if capacity_of(volume) < requested_storage(claim):
@@ -187,7 +187,7 @@ def mismatches(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterat
 
 
 def _in_the_way(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator[Mismatch]:
-    """The conditions for a volume that the claim does not name (`FindMatchingVolume`), and its current claim."""
+    """The further conditions without `spec.volumeName` (`FindMatchingVolume`), and the volume's current claim."""
     ref = volume.spec.claim_ref
     if ref is not None and not is_bound_to(volume, claim):
         yield Mismatch("claimRef", key_of(claim), f"{ref.namespace}/{ref.name}")
@@ -205,7 +205,7 @@ def _in_the_way(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Itera
 
 
 def why_unbound(claim: PersistentVolumeClaim, cluster: Cluster) -> UnboundClaim:
-    """Why an immediate claim is not bound: what is wrong with its class and its own or the closest volume."""
+    """Why an immediate claim is not bound: problems of its class, and of its own volume or the closest one."""
     name = claim_class(claim)
     storage_class = cluster.get(StorageClass, name)
     volumes = cluster.all(PersistentVolume)

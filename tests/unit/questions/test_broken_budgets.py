@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.played import Played, SettledCluster, harm_of
+from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation, harm_of
 from kwhatif.simulation.tally import BudgetStanding
 from tests.builders import cluster, node
 from tests.unit.questions.test_drain import QUICK
@@ -37,7 +37,7 @@ def test_only_what_is_worse_than_before_is_broken(
     before: dict[str, int], after: dict[str, int], broken: tuple[str, ...]
 ) -> None:
     base = SettledCluster(Session.of(cluster(node("n1"))), QUICK)
-    played = Played(base)
+    played = Simulation(base)
     base.engine.tally.budgets = standings(**before)
     played.engine.tally.budgets = standings(**after)
     assert played.broken == broken
@@ -45,7 +45,7 @@ def test_only_what_is_worse_than_before_is_broken(
 
 def test_harm_counts_what_is_worse_than_before() -> None:
     base = SettledCluster(Session.of(cluster(node("n1"))), QUICK)
-    played = Played(base)
+    played = Simulation(base)
     base.engine.tally.budgets = standings(a=1, b=0)
     played.engine.tally.budgets = standings(a=2, b=2)
     assert harm_of(played.engine, base.engine) == (0, 0, 3, 0)

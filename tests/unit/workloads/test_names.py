@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.workloads.numbers import natural_number, ordinal_of
+from kwhatif.workloads.names import natural_number, ordinal_of
 
 
 @pytest.mark.parametrize(

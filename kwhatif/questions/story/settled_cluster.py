@@ -20,7 +20,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story, in_one
 from kwhatif.questions.story.ending import Ending, Without
 from kwhatif.questions.story.rows import Asked
-from kwhatif.questions.story.simulate import Playing, begin
+from kwhatif.questions.story.simulate import StepPlayer, begin
 from kwhatif.report.story import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.engine import Engine, is_always_awaited
@@ -83,7 +83,7 @@ class SettledCluster:
         return (*session.caveats, *session.remarks(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-class Played:
+class Simulation:
     """A simulation in which something happens to nodes, and what is worse at its end."""
 
     #: The pods that do not go, or are lost without a replacement, and why.
@@ -243,7 +243,7 @@ OfNodes = TypeVar("OfNodes", bound=AboutNodes)
 Outcome = TypeVar("Outcome", bound=Named)
 
 
-class Player(ABC, Generic[S, Outcome]):
+class ScenarioPlayer(ABC, Generic[S, Outcome]):
     """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
 
     #: What is asked about each scenario, as far as it makes a difference to outcomes.
@@ -270,9 +270,9 @@ class Player(ABC, Generic[S, Outcome]):
         return self.is_awaited()
 
     def _prepare(self, engine: Engine) -> None:
-        playing = Playing(engine, self.session.namespace)
+        player = StepPlayer(engine, self.session.namespace)
         for edit in self.edits:
-            playing.perform(SourcedEdit(edit.text, edit))
+            player.perform(SourcedEdit(edit.text, edit))
             engine.settle()
 
     def play(self, scenario: S) -> Outcome:
