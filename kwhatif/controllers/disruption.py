@@ -7,13 +7,13 @@ The scheduler differs (`kwhatif.scheduler.preemption.budgets`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.contract import NOTHING, Moment, SyncResult, Update, View
-from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.budgets import Names, budget_index
+from kwhatif.kube.matching.labels import Labels
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import Pod
@@ -23,35 +23,6 @@ from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSt
 _Pods = Overlay[str, bool]
 
 
-class _Budget(NamedTuple):
-    """The key of a budget, and its selector."""
-
-    key: str
-    selector: Selector
-
-
-class _NamespaceBudgets:
-    """The budgets of a namespace; pods with the same labels share one result."""
-
-    def __init__(self) -> None:
-        #: By a label that all selected pods must have; None: budgets without such a label.
-        self._by_pair: dict[tuple[str, str] | None, list[_Budget]] = {}
-        self._known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
-
-    def add(self, budget: _Budget) -> None:
-        self._by_pair.setdefault(budget.selector.pair, []).append(budget)
-
-    def of(self, labels: Labels) -> tuple[str, ...]:
-        """The keys of the budgets that select the labels, in order."""
-        pairs = tuple(labels.items())
-        known = self._known.get(pairs)
-        if known is None:
-            near = [budget for pair in (None, *pairs) for budget in self._by_pair.get(pair, ())]
-            known = tuple(sorted(budget.key for budget in near if budget.selector.matches(labels)))
-            self._known[pairs] = known
-        return known
-
-
 class BudgetPods:
     """Pods by budget, and budgets by pod: built once for a cluster, and updated when pods change.
 
@@ -59,11 +30,11 @@ class BudgetPods:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._namespaces: Mapping[str, _NamespaceBudgets] = _by_namespace(cluster.all(PodDisruptionBudget).values())
+        self._budgets = budget_index(cluster)
         members: dict[str, dict[str, bool]] = {}
         before: tuple[str, Labels] | None = None
         selecting: list[dict[str, bool]] = []
-        for key, pod in cluster.all(Pod).items() if self._namespaces else ():
+        for key, pod in cluster.all(Pod).items() if self._budgets else ():
             meta = pod.metadata
             if before is None or meta.labels != before[1] or meta.namespace != before[0]:  # replicas are adjacent
                 before = meta.namespace, meta.labels
@@ -72,26 +43,25 @@ class BudgetPods:
                 pods[key] = True
         self._members: Overlay[str, _Pods] = Overlay({budget: Overlay(pods) for budget, pods in members.items()})
 
-    def budgets_of(self, pod: Pod) -> tuple[str, ...]:
+    def budgets_of(self, pod: Pod) -> Names:
         """The keys of the budgets that select the pod, by name."""
-        budgets = self._namespaces.get(pod.metadata.namespace)
-        return () if budgets is None else budgets.of(pod.metadata.labels)
+        names = self._budgets.of(pod.metadata.namespace, pod.metadata.labels)
+        return names if len(names) < 2 else tuple(sorted(names))
 
     def pods_of(self, budget: str) -> Iterable[str]:
         """The keys of the pods that the budget selects, in any phase."""
         return self._members.get(budget) or ()
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> BudgetPods | None:
-        """See `Index`: itself if only the allowed disruptions of a budget have changed."""
+        """See `Index`: itself if the selector of a budget has not changed."""
         if isinstance(before, PodDisruptionBudget) or isinstance(after, PodDisruptionBudget):
-            same = before is not None and after is not None and before.spec == after.spec  # type: ignore[attr-defined]
-            return self if same else None
+            return None if self._budgets.updated(before, after) is None else self
         was = self.budgets_of(before) if isinstance(before, Pod) else ()
         now = self.budgets_of(after) if isinstance(after, Pod) else ()
         if was == now and before is not None and after is not None:
             return self
         other = BudgetPods.__new__(BudgetPods)
-        other._namespaces, other._members = self._namespaces, self._members.fork()
+        other._budgets, other._members = self._budgets, self._members.fork()
         for budget in was:
             other._own(budget).pop(_key(before))
         for budget in now:
@@ -114,19 +84,6 @@ def pods_selected_by(budget: str, cluster: Cluster) -> list[Pod]:
     """The pods that the budget with this key selects, in any phase."""
     pods = cluster.all(Pod)
     return [pods[key] for key in budget_pods(cluster).pods_of(budget)]
-
-
-def _by_namespace(budgets: Iterable[PodDisruptionBudget]) -> Mapping[str, _NamespaceBudgets]:
-    namespaces: dict[str, _NamespaceBudgets] = {}
-    for budget in budgets:
-        try:
-            selector = compile_selector(budget.spec.selector)
-        except SelectorError:
-            continue
-        if not selector.nothing:
-            found = _Budget(key_of(budget), selector)
-            namespaces.setdefault(budget.metadata.namespace, _NamespaceBudgets()).add(found)
-    return namespaces
 
 
 def _key(pod: KubernetesObject | None) -> str:

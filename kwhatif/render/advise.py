@@ -224,7 +224,7 @@ def _headline(row: AdvisedRow, report: Report, pod: Decision | None) -> str:
 def introduction(row: AdvisedRow) -> str:
     """The introduction of the list below, or a sentence that there is no advice."""
     if row.advice:
-        beside = " without evicting anybody" if row.outcome == "Preempts" else ""
+        beside = " without evictions" if row.outcome == "Preempts" else ""
         return f"What would help{beside}, the cheapest first (each was tried):"
     if row.left:
         first = row.left[0]

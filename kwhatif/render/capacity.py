@@ -219,12 +219,13 @@ def _how(row: CapacityRow) -> str:
     if row.peak is not None:
         return " beside the peak" + _how(replace(row, peak=None))
     if _evicts(row):
-        return f", {row.fit.sets:,} of them without evicting anybody"
+        return f", {row.fit.sets:,} of them without evictions"
     is_possible = row.preempting is None and row.fit.stop is not None and row.fit.stop.outcome == "Preempts"
-    rest = " without evicting anybody" if is_possible else ""
+    rest = " without evictions" if is_possible else ""
     if row.grown is None or not row.grown.nodes:
         return rest
-    return f"{rest} with {plural(sum(row.grown.nodes.values()), 'new node')}; without them, {row.fit.sets:,} fit"
+    nodes = plural(sum(row.grown.nodes.values()), "new node")
+    return f"{rest} with {nodes}; on the present nodes, {row.fit.sets:,} fit"
 
 
 def _what(fit: FitRow, sets: int) -> str:

@@ -74,7 +74,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def _capacity_headline(comparison: Comparison, after: CapacityRow) -> str:
-    """`With these edits, 9 more pods of Deployment shop/web fit; without them, 7 fit`."""
+    """`With these edits, 9 more pods of Deployment shop/web fit; without the edits, 7 fit`."""
     now, before = capacity_headline(after)[1], comparison.before.capacity
     if not comparison.difference.ends:
         return f"With these edits, the answer is the same: {now}"
@@ -85,8 +85,8 @@ def _capacity_headline(comparison: Comparison, after: CapacityRow) -> str:
     if was == _capacity_number(after):
         return f"With these edits, still {now}"
     if added is None:
-        return f"With these edits, {now}; without them, {was} {'fits' if was == '1' else 'fit'}"
-    return f"With these edits, {now}; without them, {was} such nodes are {'not ' * (added.nodes is None)}enough"
+        return f"With these edits, {now}; without the edits, {was} {'fits' if was == '1' else 'fit'}"
+    return f"With these edits, {now}; without the edits, {was} such nodes are {'not ' * (added.nodes is None)}enough"
 
 
 def _capacity_number(row: CapacityRow) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_daemon, is_long_terminating, is_mirror
-from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.budgets import Names, budget_index
 from kwhatif.kube.model.cluster import Cluster, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod
@@ -72,20 +72,15 @@ class Budgets:
     """Disruption budgets, counted down as pods are moved (`core/scaledown/pdb/basic.go`)."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._selectors: dict[str, list[tuple[str, Selector]]] = {}
-        self.allowed: dict[str, int] = {}
-        for key, budget in cluster.all(PodDisruptionBudget).items():
-            try:
-                selector = compile_selector(budget.spec.selector)
-            except SelectorError:
-                continue
-            self._selectors.setdefault(budget.metadata.namespace, []).append((key, selector))
-            self.allowed[key] = 0 if budget.status is None else budget.status.disruptions_allowed
+        self._index = budget_index(cluster)
+        self.allowed = {
+            key: 0 if budget.status is None else budget.status.disruptions_allowed
+            for key, budget in cluster.all(PodDisruptionBudget).items()
+        }
 
-    def of(self, pod: Pod) -> Sequence[str]:
+    def of(self, pod: Pod) -> Names:
         """The budgets that select the pod, as `namespace/name`."""
-        found = self._selectors.get(pod.metadata.namespace, ())
-        return [key for key, selector in found if selector.matches(pod.metadata.labels)]
+        return self._index.of(pod.metadata.namespace, pod.metadata.labels)
 
     def remove(self, pods: Iterable[PodInfo]) -> None:
         """Count the pods as disrupted."""

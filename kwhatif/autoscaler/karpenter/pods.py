@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, requests_of
 from kwhatif.autoscaler.karpenter.requirements import Refusal, Requirements, pod_requirements
+from kwhatif.kube.matching.budgets import Names, budget_index
 from kwhatif.kube.matching.labels import NOTHING, Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.nodes import ANY_IP, NO_SCHEDULE, PREFER_NO_SCHEDULE, HostPort, tolerates
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -237,55 +238,35 @@ def _with_affinity(pod: Pod, affinity: Affinity) -> Pod:
 # --- budgets -------------------------------------------------------------------------------------------------------
 
 
-class _Budget(NamedTuple):
-    key: str
-    namespace: str
-    selector: Selector
-    allowed: int
-    #: Nothing of it may ever be evicted.
-    blocks: bool
-    #: It lets pods go that are not ready.
-    lets_unready_go: bool
-
-
 class PdbLimits:
     """The PodDisruptionBudgets of a cluster (`pdb.Limits`)."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._budgets = [_budget(each) for each in cluster.all(PodDisruptionBudget).values()]
+        self._index = budget_index(cluster)
+        self._budgets = dict(cluster.all(PodDisruptionBudget))
 
-    def blocking(self, pod: Pod, now: int, *, fully: bool = False) -> list[str] | None:
+    def blocking(self, pod: Pod, now: int, *, fully: bool = False) -> Names | None:
         """The keys of what does not let the pod go now; `fully`: or never; None: nothing does."""
-        if not self._budgets or not is_evictable(pod, now):
+        found = self._index.of(pod.metadata.namespace, pod.metadata.labels)
+        if not found or not is_evictable(pod, now):
             return None
-        namespace, labels = pod.metadata.namespace, pod.metadata.labels
-        found = [each for each in self._budgets if each.namespace == namespace and each.selector.matches(labels)]
         if len(found) > 1:
-            return [each.key for each in found]
-        for each in found:
-            if each.lets_unready_go and any(
-                row.type == "Ready" and row.status == "False" for row in pod.status.conditions
-            ):
-                return None
-            if each.blocks if fully else each.allowed == 0:
-                return [each.key]
-        return None
+            return found
+        budget = self._budgets[found[0]]
+        spec, status = budget.spec, budget.status
+        if spec.unhealthy_pod_eviction_policy == _ALWAYS_ALLOW and any(
+            row.type == "Ready" and row.status == "False" for row in pod.status.conditions
+        ):
+            return None
+        if fully:
+            blocks = spec.max_unavailable in (0, "0%") or spec.min_available == "100%"
+        else:
+            blocks = status is None or status.disruptions_allowed == 0
+        return found if blocks else None
 
     def reschedules(self, pod: Pod, now: int) -> bool:
         """Whether the pod can be expected to move now (`IsCurrentlyReschedulable`)."""
         return is_reschedulable(pod) and is_disruptable(pod, now) and self.blocking(pod, now, fully=True) is None
-
-
-def _budget(budget: PodDisruptionBudget) -> _Budget:
-    spec, status = budget.spec, budget.status
-    return _Budget(
-        key_of(budget),
-        budget.metadata.namespace,
-        selector_or_nothing(spec.selector),
-        status.disruptions_allowed if status is not None else 0,
-        spec.max_unavailable in (0, "0%") or spec.min_available == "100%",
-        spec.unhealthy_pod_eviction_policy == _ALWAYS_ALLOW,
-    )
 
 
 def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = NOTHING) -> Selector:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kwhatif.kube.matching.field_errors import label_key_errors, label_value_errors, quoted
+from kwhatif.kube.matching.field_errors import aggregate, label_key_errors, label_value_errors, quoted
 from kwhatif.kube.model.meta import LabelSelector, Requirement
 
 Labels = Mapping[str, str]
@@ -20,8 +20,7 @@ class SelectorError(ValueError):
     def __init__(self, problems: Sequence[str]) -> None:
         #: All problems, without duplicates.
         self.problems = tuple(dict.fromkeys(problems))
-        together = ", ".join(self.problems)
-        super().__init__(together if len(self.problems) == 1 else f"[{together}]")
+        super().__init__(aggregate(self.problems))
 
 
 class Selector:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import aggregate, did_you_mean, nearest
 from kwhatif.kube.matching.labels import (
     EVERYTHING,
     Labels,
@@ -128,7 +128,7 @@ def _compile(namespace: str, parts: bytes) -> AffinityTerms:
         required_anti=valid("requiredAntiAffinityTerms", required(anti)),
         preferred=valid("preferredAffinityTerms", preferred(affinity)),
         preferred_anti=valid("preferredAntiAffinityTerms", preferred(anti)),
-        problem=problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else "",
+        problem=aggregate(problems),
     )
 
 

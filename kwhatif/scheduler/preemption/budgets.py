@@ -9,16 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.kube.matching.labels import Labels, Selector, SelectorError, compile_selector
+from kwhatif.kube.matching.budgets import Names, budget_index
+from kwhatif.kube.matching.labels import Selector
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_generation
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.state.pod_info import PodInfo
 
-#: The maximum number of cached results: more than the combinations of label values in a namespace; forks add more.
-_MANY = 65_536
-
-#: Budgets by `namespace/name`.
-Names = tuple[str, ...]
 #: The budgets that select a pod, and the generation of the budgets for which this is valid.
 _Known = tuple[int, Names]
 
@@ -53,73 +49,44 @@ class Split(msgspec.Struct, frozen=True, gc=False):
         return tuple([BudgetUse(name, allowed[name], allowed[name] - counts[name]) for name in sorted(counts)])
 
 
-class _Budget(msgspec.Struct, frozen=True, gc=False):
-    """The part of a budget that does not change when pods are evicted."""
-
-    name: str
-    selector: Selector
-    #: Names of pods whose disruption the controller has already counted (`status.disruptedPods`).
-    disrupted: frozenset[str]
-
-
-class _NamespaceBudgets:
-    """The budgets of one namespace. Pods with equal values of all labels that selectors read share one result."""
-
-    def __init__(self, generation: int) -> None:
-        self._generation = generation
-        self._budgets: list[_Budget] = []
-        self.selectors: dict[str, Selector] = {}
-        #: Indexes in `_budgets` by a label that a pod must have to match; None: no single label is required.
-        self._indexes: dict[tuple[str, str] | None, list[int]] = {}
-        self._keys: tuple[str, ...] = ()
-        self._disrupted: frozenset[str] = frozenset()
-        #: Includes the generation, so that all pods with these values share one object.
-        self._by_values: dict[tuple[str | None, ...], _Known] = {}
-
-    def add(self, budget: _Budget) -> None:
-        self._indexes.setdefault(budget.selector.pair, []).append(len(self._budgets))
-        self._budgets.append(budget)
-        self.selectors[budget.name] = budget.selector
-        self._keys = tuple({*self._keys, *budget.selector.keys})
-        self._disrupted |= budget.disrupted
-
-    def of(self, pod: PodInfo) -> _Known:
-        labels, keys = pod.labels, self._keys
-        values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
-        known = self._by_values.get(values)
-        if known is None:
-            if len(self._by_values) >= _MANY:
-                self._by_values.clear()
-            names = tuple(budget.name for budget in self._matching(labels))
-            known = self._by_values[values] = self._generation, names
-        if self._disrupted and pod.name in self._disrupted:
-            done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
-            return self._generation, tuple(name for name in known[1] if name not in done)
-        return known
-
-    def _matching(self, labels: Labels) -> Iterator[_Budget]:
-        """The budgets whose selectors match, in the cluster's order."""
-        places = [place for pair in (None, *labels.items()) for place in self._indexes.get(pair, ())]
-        return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
-
-
-class _BudgetIndex:
-    """Which pods the budgets of a cluster select, regardless of what they allow."""
+class _Selection:
+    """The budgets that count for pods: not those with an empty selector, which matches nothing for the scheduler."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.generation = next_generation()
-        self.namespaces: dict[str, _NamespaceBudgets] = {}
-        for pdb in cluster.all(PodDisruptionBudget).values():
-            selector = _selector(pdb)
-            if selector is not None:
-                budget = _Budget(key_of(pdb), selector, frozenset(_disrupted(pdb)))
-                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
+        self.index = budget_index(cluster)
+        #: The budgets that have already counted a pod's disruption (`status.disruptedPods`), by the pod's key.
+        self._disrupted: dict[str, set[str]] = {}
+        for name, pdb in cluster.all(PodDisruptionBudget).items():
+            for pod in _disrupted(pdb):
+                self._disrupted.setdefault(f"{pdb.metadata.namespace}/{pod}", set()).add(name)
+        #: By the budgets that select a pod; includes the generation, so that all these pods share one object.
+        self._known: dict[Names, _Known] = {}
 
-    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
-        """This object, if only the allowed disruptions have changed; otherwise None."""
+    def of(self, pod: PodInfo) -> _Known:
+        """The budgets that count for the pod; a pod without labels matches none."""
+        names = self.index.of(pod.namespace, pod.labels) if pod.labels else ()
+        known = self._known.get(names)
+        if known is None:
+            counting = tuple(name for name in names if self.selector(name) is not None)
+            known = self._known[names] = self.generation, counting
+        if self._disrupted and (done := self._disrupted.get(pod.key)):
+            return self.generation, tuple(name for name in known[1] if name not in done)
+        return known
+
+    def selector(self, name: str) -> Selector | None:
+        """The selector of the budget; None if it matches nothing."""
+        selector = self.index.selector(name)
+        return None if selector is None or selector.empty else selector
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Selection | None:
+        """This object, if the selectors and the disrupted pods have not changed; otherwise None."""
         if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
             return None
-        return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
+        is_same = (
+            self.index.updated(before, after) is not None and _disrupted(before).keys() == _disrupted(after).keys()
+        )
+        return self if is_same else None
 
 
 class _Allowances:
@@ -153,11 +120,9 @@ class Budgets:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
-        self._namespaces = index.namespaces
+        self._selection = cluster.derived(_Selection, PodDisruptionBudget)
         #: A generation that changes if the budgets select other pods.
-        self.scope = index.generation
-        self._none: _Known = self.scope, ()
+        self.scope = self._selection.generation
         #: A generation that also changes if a budget allows more or fewer disruptions.
         self.generation = cluster.generation(PodDisruptionBudget)
         #: The disruptions that each budget allows, by `namespace/name`.
@@ -165,15 +130,13 @@ class Budgets:
 
     def selector(self, name: str) -> Selector | None:
         """The selector of the budget; None if it matches nothing."""
-        namespace = self._namespaces.get(name.partition("/")[0])
-        return namespace.selectors.get(name) if namespace else None
+        return self._selection.selector(name)
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that select the pod; a pod without labels matches none."""
         known = pod.budgets
         if known is None or known[0] != self.scope:
-            namespace = self._namespaces.get(pod.namespace) if pod.labels else None
-            known = pod.budgets = namespace.of(pod) if namespace is not None else self._none
+            known = pod.budgets = self._selection.of(pod)
         return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
@@ -182,7 +145,7 @@ class Budgets:
         QUIRK: (default_preemption.go) every matching budget is charged, even if another one is already broken, and
         even for pods that will be put back later.
         """
-        if not self._namespaces:
+        if not self._selection.index:
             return Split((), pods, {}, {}, {})
         scope = self.scope
         allows = self.allowed
@@ -222,12 +185,3 @@ class Budgets:
             assert pdb.status is not None, "a budget without a status allows nothing"
             status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
             yield msgspec.structs.replace(pdb, status=status)
-
-
-def _selector(pdb: PodDisruptionBudget) -> Selector | None:
-    """The budget's selector; None if it is invalid, missing or empty: for the scheduler these match nothing."""
-    try:
-        selector = compile_selector(pdb.spec.selector)
-    except SelectorError:
-        return None
-    return None if selector.empty or selector.nothing else selector

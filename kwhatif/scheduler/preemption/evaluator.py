@@ -12,6 +12,7 @@ from operator import itemgetter
 
 import msgspec
 
+from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.model.caveat.scheduling import ExtenderOddity
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.extender import Extender, ExtenderCalls, ExtenderError, ExtenderVictims, Oddity
@@ -174,5 +175,4 @@ def _not_helpful(cycle: Cycle, rejected: Mapping[str, Verdict]) -> str:
 def _failure(rejected: Mapping[str, Verdict]) -> str:
     """The errors of all nodes, if any (`utilerrors.Aggregate`); upstream lists them in the order of occurrence."""
     failed = [(name, verdict.status) for name, verdict in rejected.items() if verdict.status.code is Code.ERROR]
-    texts = list(dict.fromkeys(status.message for _, status in sorted(failed, key=itemgetter(0))))
-    return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
+    return aggregate(status.message for _, status in sorted(failed, key=itemgetter(0)))

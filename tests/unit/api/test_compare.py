@@ -95,7 +95,7 @@ def test_stories_that_end_in_another_way() -> None:
 @pytest.mark.parametrize(
     ("asked_for", "edit", "expected", "said"),
     [
-        ({}, "cordon a1", {"without eviction": ("2", "0"), "node a1": ("2", None)}, "without them, 2 fit"),
+        ({}, "cordon a1", {"without eviction": ("2", "0"), "node a1": ("2", None)}, "without the edits, 2 fit"),
         ({"limit": 1}, "add 1 node like a1", {"node a1-new-1": (None, "1")}, "still at least 1 more pod"),
         ({}, "label node/a1 x=y", {}, "the answer is the same"),
         ({"target": 2}, "cordon a1", {"target 2": ("met", "2 missing")}, "not one of 2 more pods"),
