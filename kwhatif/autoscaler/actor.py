@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror, is_unschedulable
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_mirror
 from kwhatif.autoscaler.contract import Destination, NewNode, NodeAutoscaler, ScalingRound
 from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import NOTHING, Create, SyncResult, Update, View, Write, earliest
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.meta import SECOND, format_time, parse_time
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod, is_daemon_pod
+from kwhatif.kube.model.pod import Pod, is_daemon_pod, is_unschedulable
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_unschedulable
 from kwhatif.autoscaler.contract import Decided, Destination, NodeAutoscaler, ScalingRound
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerKnowsNoGroups
+from kwhatif.kube.model.pod import is_unschedulable
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.state.state import State

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.autoscaler import cluster_autoscaler
 from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups, arguments_of, observed_groups
-from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable, is_unschedulable
+from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
 from kwhatif.autoscaler.contract import Autoscaler, Destination, NewNode, ScalingPlan, ScalingRound
 from kwhatif.autoscaler.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
@@ -33,7 +33,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
 from kwhatif.kube.model.caveat.scheduling import PendingAsleep
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, is_unschedulable
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.pending_pods import in_queue_order

@@ -98,7 +98,7 @@ def _insufficient(evidence: InsufficientResource) -> str:
         return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
-    # # Victims that have not ended yet count, and also the pods that will take their room.
+    # Victims that have not ended yet count, and also the pods that will take their room.
     free = max(evidence.allocatable - evidence.used, 0)
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 

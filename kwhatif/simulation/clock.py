@@ -7,7 +7,14 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, PLAIN_TIME, SECOND, format_time, parse_time
+from kwhatif.kube.model.meta import (
+    FIRST_SECOND,
+    LAST_SECOND,
+    SECOND,
+    format_time,
+    is_plain_time,
+    parse_time,
+)
 from kwhatif.kube.model.node import Node
 from kwhatif.workloads.survey import survey_of
 
@@ -81,18 +88,14 @@ class _Nodes:
     def __init__(self, cluster: Cluster) -> None:
         times = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
         #: The latest that is written as the API server does it, and all that are written otherwise.
-        self.latest = max(filter(_is_plain, times), default="")
-        self.odd_times = {time for time in times if time and not _is_plain(time)}
+        self.latest = max(filter(is_plain_time, times), default="")
+        self.odd_times = {time for time in times if time and not is_plain_time(time)}
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Nodes | None:
         """See `Index`."""
         was, now = (None if node is None else node.metadata.creation_timestamp for node in (before, after))
-        is_known = was == now or (before is None and now is not None and _is_plain(now) and now <= self.latest)
+        is_known = was == now or (before is None and now is not None and is_plain_time(now) and now <= self.latest)
         return self if is_known else None
-
-
-def _is_plain(time: str) -> bool:
-    return len(time) == PLAIN_TIME and time[-1] == "Z"
 
 
 class Agenda(Generic[T]):

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.meta import PLAIN_TIME, controller_of, parse_time
+from kwhatif.kube.model.meta import controller_of, is_plain_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import CopyOnWriteDict, Overlay
 from kwhatif.kube.model.pod import Pod
@@ -153,7 +153,7 @@ class Owned:
         """By time of creation, then by name."""
         objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
         times = [each.metadata.creation_timestamp or "" for each in objects]
-        if all(len(time) == PLAIN_TIME and time[-1] == "Z" for time in times):
+        if all(map(is_plain_time, times)):
             order = [key for _, key in sorted(zip(times, keys, strict=True))]
         else:  # as strings, fractions of a second would sort before the whole second
             parsed = [parse_time(time) if time else 0 for time in times]

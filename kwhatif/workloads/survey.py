@@ -10,10 +10,10 @@ from heapq import heappush, heappushpop, nlargest
 from typing import Self
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, list_order
-from kwhatif.kube.model.meta import PLAIN_TIME, SECOND, controller_of, format_time, parse_time
+from kwhatif.kube.model.meta import PLAIN_TIME, SECOND, controller_of, format_time, is_plain_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
-from kwhatif.kube.model.pod import Pod, pod_condition
+from kwhatif.kube.model.pod import Pod, is_ready, pod_condition
 from kwhatif.scheduler.framework.reference import is_reference
 
 #: After this number of changes it is cheaper to look at everything again; and each of them keeps its objects in memory.
@@ -252,7 +252,7 @@ class Survey(LateIndex):
             group.nodes[node] -= 1
             if not group.nodes[node]:
                 del group.nodes[node]
-            group.ready -= _is_ready(pod)
+            group.ready -= is_ready(pod)
         if not group.keys:
             self.controlled.pop(place)
             del own[place]
@@ -277,11 +277,11 @@ class Survey(LateIndex):
             self._bare.put(key, pod)
         else:
             group.nodes[node] = group.nodes.get(node, 0) + 1
-            group.ready += _is_ready(pod)
+            group.ready += is_ready(pod)
             ready = pod_condition(pod, "Ready")
             times.append(None if ready is None else ready.last_transition_time)
         shown = [time for time in times if time]
-        if not all(map(_is_plain, shown)):
+        if not all(map(is_plain_time, shown)):
             return False
         latest = max(shown, default="")
         if latest > self._others_until or not self._others_until:
@@ -305,7 +305,7 @@ class _Newest:
     def note(self, key: str, time: str, odd: set[str]) -> str:
         """Keep it, if it is one of the latest; returns the time that others have to be later than."""
         heap = self._heap
-        if not _is_plain(time):
+        if not is_plain_time(time):
             odd.add(time)
         elif len(heap) < _NEWEST:
             heappush(heap, (time, key))
@@ -318,10 +318,6 @@ class _Newest:
         return {key: time for time, key in sorted(self._heap)}
 
 
-def _is_plain(time: str) -> bool:
-    return len(time) == PLAIN_TIME and time[-1] == "Z"
-
-
 def _deleted_at(pod: Pod, end: str) -> str:
     """When the pod was deleted: its grace period before `end` (`BeforeDelete` in registry/rest/delete.go).
 
@@ -331,11 +327,6 @@ def _deleted_at(pod: Pod, end: str) -> str:
     if grace is None:
         grace = pod.spec.termination_grace_period_seconds
     return format_time((parse_time(end) - grace * SECOND) // SECOND)
-
-
-def _is_ready(pod: Pod) -> bool:
-    ready = pod_condition(pod, "Ready")
-    return ready is not None and ready.status == "True"
 
 
 def _in_order(pods: Mapping[str, Pod]) -> list[Pod]:

@@ -16,7 +16,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
-from kwhatif.kube.model.pod import Pod, is_daemon_pod, pod_condition
+from kwhatif.kube.model.pod import Pod, is_daemon_pod, is_unschedulable, pod_condition
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.quantity import parse_duration
 from kwhatif.kube.model.storage import CSINode
@@ -46,12 +46,6 @@ def is_recreatable(pod: Pod) -> bool:
     source = pod.metadata.annotations.config_source
     is_from_file = source is not None and source != "api"
     return not (is_from_file or is_mirror(pod) or is_daemon(pod))
-
-
-def is_unschedulable(pod: Pod) -> bool:
-    """Whether the scheduler has said that it fits nowhere (`ArrangePodsBySchedulability`)."""
-    condition = pod_condition(pod, "PodScheduled")
-    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
 
 def is_unprocessed(pod: Pod) -> bool:

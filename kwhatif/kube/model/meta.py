@@ -155,6 +155,11 @@ SECOND = 1_000_000_000
 PLAIN_TIME = len("2026-01-31T12:00:00Z")
 
 
+def is_plain_time(text: str) -> bool:
+    """Whether the time is in that notation."""
+    return len(text) == PLAIN_TIME and text[-1] == "Z"
+
+
 def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time.
 

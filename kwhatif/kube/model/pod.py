@@ -358,6 +358,12 @@ def is_orphaned(pod: Pod) -> bool:
     return disrupted is not None and disrupted.reason == ORPHANED
 
 
+def is_unschedulable(pod: Pod) -> bool:
+    """Whether the scheduler has reported that the pod fits on no node."""
+    condition = pod_condition(pod, "PodScheduled")
+    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
+
+
 def is_static(pod: Pod) -> bool:
     """Whether it is the mirror pod of a static pod: the kubelet creates it, and it disappears with the node.
 
