@@ -11,7 +11,7 @@ from benchmarks.dump import Shape
 from benchmarks.rows import Row
 from kwhatif.descheduler.build import strategy_policy
 from kwhatif.descheduler.cycle import run_cycle
-from kwhatif.descheduler.sandbox import DeschedulerWorld
+from kwhatif.descheduler.sandbox import Sandbox
 from kwhatif.kube.model.meta import parse_time
 
 TITLE = "Descheduling"
@@ -29,7 +29,7 @@ def rows(context: Context) -> Iterator[Row]:
     nodes = 20 if context.quick else 2_000
     session = context.session(Shape(nodes=nodes, pods_per_node=10, budgets=nodes * 2 // 5, owned=True))
     started = time.process_time()
-    cycle = run_cycle(strategy_policy(_STRATEGY), DeschedulerWorld(session.state, parse_time(_MOMENT)))
+    cycle = run_cycle(strategy_policy(_STRATEGY), Sandbox(session.state, parse_time(_MOMENT)))
     seconds = time.process_time() - started
     yield Row(f"{len(cycle.attempts):,} attempts, {nodes:,} nodes", seconds, "s")
     started = time.process_time()
