@@ -44,7 +44,7 @@ def with_client(kubeconfig: Path) -> tuple[str, Get]:
     from kubernetes.config.kube_config import load_kube_config
 
     configuration = Configuration()
-    load_kube_config(str(kubeconfig), client_configuration=configuration)
+    load_kube_config(str(kubeconfig), client_configuration=configuration)  # type: ignore[no-untyped-call]
     configuration.connection_pool_maxsize = 8
     pool = RESTClientObject(configuration).pool_manager
     return configuration.host, lambda url: pool.request("GET", url).data

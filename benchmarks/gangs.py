@@ -85,7 +85,7 @@ def _written(path: Path, objects: list[Json]) -> Path:
 
 
 def _by_a_process(dump: Path, manifest: Path, members: int) -> float:
-    command = [sys.executable, "-m", "benchmarks.gangs", dump, manifest, str(members)]
+    command: list[str | Path] = [sys.executable, "-m", "benchmarks.gangs", dump, manifest, str(members)]
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 

@@ -61,7 +61,8 @@ def _measured(path: Path) -> dict[str, Any]:
     with chromium() as browser:
         browser.open(path)
         seen = browser.run(_PAINT)
-        return seen | {"task": _typing(browser), "frame": browser.later(_SCROLL)}
+        measured: dict[str, Any] = seen | {"task": _typing(browser), "frame": browser.later(_SCROLL)}
+        return measured
 
 
 def _typing(browser: Any) -> float:

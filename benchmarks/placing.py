@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -62,7 +62,7 @@ def _workloads(number: int) -> tuple[PodInfo, ...]:
     """Workloads as a set of manifests has them: every fifth spreads over zones, every tenth keeps hosts to itself."""
     made = []
     for index in range(number):
-        extra = {"topology_spread_constraints": (SPREAD,)} if index % 5 == 0 else {}
+        extra: dict[str, Any] = {"topology_spread_constraints": (SPREAD,)} if index % 5 == 0 else {}
         extra |= {"affinity": ANTI_AFFINITY} if index % 10 == 3 else {}
         made.append(_named(pod(f"{100 + index % 7 * 10}m", **extra), f"workload-{index}"))
     return tuple(made)

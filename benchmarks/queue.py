@@ -22,6 +22,7 @@ from kwhatif.kube.model.pod_spec import (
     NodeSelectorTerm,
     PodAffinity,
     PodAffinityTerm,
+    ResourceList,
     ResourceRequirements,
     TopologySpreadConstraint,
 )
@@ -85,7 +86,7 @@ def _measure(pods: int, events: int, workloads: int) -> float:
 def _waiting(number: int, workload: int) -> tuple[Pod, list[str]]:
     """A pod, and who rejects it; those of one workload differ in nothing but name and UID."""
     labels = {"app": f"app-{workload}"}
-    requests = {"cpu": f"{100 + workload}m", "memory": f"{64 + workload}Mi"}
+    requests: ResourceList = {"cpu": f"{100 + workload}m", "memory": f"{64 + workload}Mi"}
     spec = PodSpec(scheduler_name=SCHEDULER, containers=(Container(resources=ResourceRequirements(requests=requests)),))
     selector = LabelSelector(match_labels=labels)
     rejected = ["NodeResourcesFit"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 from msgspec.structs import replace
@@ -81,7 +82,7 @@ def rows(context: Context) -> Iterator[Row]:
     yield Row(f"a fork, {nodes}", fork * 1e3, "ms", target=at_most(0.1))
     yield Row("a fork: memory", _size_of(state) / 1e3, "kB", target=at_most(100))
     for name, (change, limit) in _changes(state).items():
-        seconds = _seconds(runs, lambda change=change: _changed(state, change))
+        seconds = _seconds(runs, partial(_changed, state, change))
         yield Row(name, seconds * 1e3, "ms", target=at_most(limit))
     profile = session.profiles["default-scheduler"]
     question = QUESTIONS["filter and score"]

@@ -93,7 +93,7 @@ def pages_in(path: Path) -> Iterator[ListEvent]:
 def changes(pods: Sequence[dict[str, Any]], number: int) -> list[WatchEvent]:
     """Kubelets report that pods are ready, or not."""
     random = Random(7)
-    found = []
+    found: list[WatchEvent] = []
     for ready in islice(cycle(("True", "False")), number):
         pod = random.choice(pods)
         status = pod["status"] | {"conditions": [{"type": "Ready", "status": ready}], "podIP": str(len(found))}

@@ -110,7 +110,8 @@ def swagger_of(version: str) -> dict[str, Any]:
     """The OpenAPI document of a release."""
     command = ["go", "mod", "download", "-json", f"k8s.io/kubernetes@{version}"]
     module = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return json.loads((Path(module["Dir"]) / "api" / "openapi-spec" / "swagger.json").read_bytes())
+    found: dict[str, Any] = json.loads((Path(module["Dir"]) / "api" / "openapi-spec" / "swagger.json").read_bytes())
+    return found
 
 
 def main() -> None:

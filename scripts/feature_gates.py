@@ -91,7 +91,8 @@ def asked_about(source: Path) -> set[str]:
 
 def found_specs(text: str) -> Iterator[tuple[str, str]]:
     """The entries of the maps from gates to what they are, version by version."""
-    constant, lines = "", []
+    constant = ""
+    lines: list[str] = []
     for line in text.splitlines():
         one = re.match(r"^\t+(?:\w+\.)?(\w+):\s+\{(.*Default:.*)\},?", line)
         head = re.match(r"^\t+(?:\w+\.)?(\w+):\s+(?:\w+\.VersionedSpecs)?\{$", line)

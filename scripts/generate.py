@@ -20,6 +20,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import msgspec
 from figures import figures
@@ -138,7 +139,8 @@ def answer_of(tool: str, arguments: dict[str, object]) -> str:
 
     taken_at = datetime.fromtimestamp(int(ENVIRONMENT["SOURCE_DATE_EPOCH"]), UTC)
     demo = kwhatif.load("fixtures/demo/cluster.yaml", now=taken_at)
-    known = tools(commands().commands)
+    root: Any = commands()
+    known = tools(root.commands)
     result = Questions(Cluster(lambda: demo, known, {}), Desk()).answer(known[tool], arguments)
     return "\n".join(content.text for content in result.content)
 

@@ -51,8 +51,8 @@ def main() -> None:
         shutil.rmtree(BUILD / folder, ignore_errors=True)
     for path, text in site(home).items():
         write(BUILD / "pages" / path, text)
-    for path in (*(ROOT / "docs").rglob("*.png"), ROOT / "docs" / "site.css"):
-        write(BUILD / "pages" / path.relative_to(ROOT / "docs"), path.read_bytes())
+    for file in (*(ROOT / "docs").rglob("*.png"), ROOT / "docs" / "site.css"):
+        write(BUILD / "pages" / file.relative_to(ROOT / "docs"), file.read_bytes())
     for name, text in manuals().items():
         write(BUILD / "man" / "man1" / name, text)
     names = ", ".join(f"commands/{slug(name)}.md" for name in known())
@@ -213,8 +213,9 @@ def manuals() -> dict[str, str]:
     """The man pages by their file names: kwhatif itself, and each command."""
     every = known()
     about = {name: described(command)[0] for name, command in every.items()}
+    program: Any = commands()
     root = [
-        *head("kwhatif", commands().help),
+        *head("kwhatif", program.help),
         ".SH SYNOPSIS",
         ".B kwhatif",
         r"\fICOMMAND\fR [\fIOPTION\fR]...",
