@@ -120,6 +120,7 @@ class FakeAPI:
         context.load_cert_chain(CERTS / "server.crt", CERTS / "server.key")
         context.load_verify_locations(CERTS / "ca.crt")
         context.verify_mode = ssl.CERT_OPTIONAL
+        context.sslsocket_class = _Secure
         context.sni_callback = lambda _socket, name, _context: self.server_names.add(name)
         server.context = context
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -148,6 +149,16 @@ def _selected(page: Any, selector: str) -> Any:
         return page
     field, _, value = selector.partition("=")
     return page | {"items": [item for item in page["items"] if item.get(field) == value]}
+
+
+class _Secure(ssl.SSLSocket):
+    """A socket that is closed with its last reference.
+
+    `wrap_socket` leaves the new socket open, and unknown to its caller, where the client has reset the connection.
+    """
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class _Server(ThreadingHTTPServer):
