@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kwhatif
 from kwhatif.kube.model.pod import Pod
+from tests import FIXTURES
 
 Json = dict[str, Any]
-RECORDED: Json = json.loads((Path(__file__).parents[3] / "fixtures" / "resize" / "recordings.json").read_text())
+RECORDED: Json = json.loads((FIXTURES / "resize" / "recordings.json").read_text())
 RECORDINGS: list[Json] = RECORDED["cases"]
 #: Where a dump may have lost what decides: the node; what the kubelet reports, which all do that can resize.
 UNKNOWN = {"on a node that is not there", "a kubelet that reports no resources"}
