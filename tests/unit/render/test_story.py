@@ -17,6 +17,7 @@ from kwhatif.render.worded import _remedies
 from kwhatif.report.story import (
     CommandRow,
     CycleRow,
+    EventRow,
     FailedRow,
     GoneRow,
     LoopCause,
@@ -26,7 +27,7 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
 )
-from kwhatif.simulation.history import EventRow, Verb
+from kwhatif.simulation.history import Verb
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 
