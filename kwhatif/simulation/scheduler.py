@@ -262,7 +262,9 @@ class Scheduler:
         """Evict: at once, or when as many more attempts have begun as the API server's answers take."""
         if not victims:
             return
-        evict = partial(self._preempt, info.uid, info.key, cleared, victims, event)
+        is_pod = isinstance(info, QueuedPodInfo)
+        by = ObjectRef("Pod", info.key) if is_pod else ObjectRef.parse(info.key)
+        evict = partial(self._preempt, info.uid, by, cleared, victims, event)
         self._preemptions.append((self._attempted + self._client.preempts_after, evict))
         if not self._client.preempts_after:
             self._preempt_now(self._attempted)
@@ -310,7 +312,7 @@ class Scheduler:
             self._is_muted = False
 
     def _preempt(
-        self, uid: str, by: str, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
+        self, uid: str, by: ObjectRef, cleared: Sequence[PodInfo], victims: Sequence[PodInfo], event: int | None
     ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
         api_server = self.api_server

@@ -25,11 +25,11 @@ import kwhatif
 from kwhatif.sources.decoding.kinds import ASKED, ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig, kubeconfig_writer
 from tests.http.fake_api import (
     CERTS,
-    ROOT,
     Behaviour,
     FakeAPI,
     answer,
@@ -49,7 +49,7 @@ from tests.http.fake_api import (
 )
 
 PODS = "/api/v1/pods"
-CHECKOUT = ROOT / "fixtures" / "demo" / "pods" / "inference.yaml"
+CHECKOUT = FIXTURES / "demo" / "pods" / "inference.yaml"
 FORBIDDEN = answer(403, recorded("forbidden")["body"])
 
 

@@ -13,13 +13,14 @@ import pytest
 
 import kwhatif
 from kwhatif.sources.live import request
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import ROOT, FakeAPI, answer, cut, hang, recorded
+from tests.http.fake_api import FakeAPI, answer, cut, hang, recorded
 
 #: $SOURCE_DATE_EPOCH of the tests: the snapshots are saved then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
-PODS = sorted((ROOT / "fixtures" / "demo" / "pods").glob("*.yaml"))
+PODS = sorted((FIXTURES / "demo" / "pods").glob("*.yaml"))
 FORBIDDEN = answer(403, recorded("forbidden")["body"])
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -51,6 +51,7 @@ from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded
 from kwhatif.state.change import ChangedObject, Delete, SetFacts, Upsert
+from tests import FIXTURES
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.watching import BY_NAME, Watched, World
@@ -168,7 +169,7 @@ def _answer(question: Any, session: Any, node: str) -> Any:
 
 # --- what an answer was not made of ------------------------------------------------------------------------------
 
-STORIES = sorted((Path(__file__).parents[2] / "fixtures" / "stories").glob("*/cluster.yaml"))
+STORIES = sorted((FIXTURES / "stories").glob("*/cluster.yaml"))
 _NEW = kwhatif.text("""
 apiVersion: v1
 kind: Pod

@@ -19,14 +19,14 @@ import yaml
 from kubernetes import client
 
 import kwhatif
+from tests import FIXTURES
 from tests.schemas import validator
 
-ROOT = Path(__file__).parents[2]
 #: The dump was taken then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
-DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
-POD = ROOT / "fixtures" / "library" / "pod.yaml"
-MANIFESTS = ROOT / "fixtures" / "gate" / "manifests"
+DUMP = FIXTURES / "demo" / "cluster.yaml"
+POD = FIXTURES / "library" / "pod.yaml"
+MANIFESTS = FIXTURES / "gate" / "manifests"
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import yaml
 
@@ -12,8 +11,9 @@ from kwhatif.api.metrics import Measured
 from kwhatif.cli.about import cluster_role
 from kwhatif.cli.metrics import families, state_families
 from kwhatif.sources.decoding.kinds import ASKED
+from tests import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = ROOT / "docs" / "examples"
 SERVED = {
     sample
     for family in (*families(Measured(blocked=(), losses=())), *state_families(0, 0, 0))

@@ -215,6 +215,8 @@ class SettledRun(ManifestRun):
             api_server=self._api_server,
             groups=group_rows(self._engine),
             growth=self._api_server,
+            evicting=self._evicting,
+            is_settled=True,
         )
 
     def _foreign(self) -> list[Pod]:

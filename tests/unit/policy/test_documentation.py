@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,8 +11,9 @@ import yaml
 from kwhatif.kube.model.caveat import CODES
 from kwhatif.policy.build import build_rulebook
 from kwhatif.policy.schema import KINDS, Policy
+from tests import ROOT
 
-TEXT = (Path(__file__).parents[3] / "docs" / "policy.md").read_text()
+TEXT = (ROOT / "docs" / "policy.md").read_text()
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,11 @@ from kwhatif.kube.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.policy.fail_on import fails
 from kwhatif.render.story import first_line
 from kwhatif.report import Report
+from tests import FIXTURES
 from tests.unit.questions.test_drain import bare, web
 from tests.unit.questions.test_outage import THREE, lost, patient
 
-ANYWAY = Path(__file__).parents[3] / "fixtures" / "simulate" / "anyway.yaml"
+ANYWAY = FIXTURES / "simulate" / "anyway.yaml"
 CONDITIONS = ("harm", "pending", "stalled", "cycling", "failed")
 SMALL: dict[str, Any] = {
     "apiVersion": "v1",

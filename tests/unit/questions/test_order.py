@@ -11,7 +11,7 @@ from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import StatefulSet, StatefulSetSpec, StatefulSetStatus
-from kwhatif.questions.judging.alone import largest
+from kwhatif.questions.judging.rivals import largest
 from kwhatif.questions.session.session import Session
 from tests.builders import cluster, namespace, node, pod, selector
 from tests.unit.questions.test_gate import bare, row, run, workload

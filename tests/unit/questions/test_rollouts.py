@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +28,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import RolloutRow, WorkloadRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.words.workload import workload_message
+from tests import FIXTURES
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 
 READY = PodCondition(type="Ready", status="True")
@@ -372,7 +372,7 @@ def test_a_pod_that_was_tried_in_vain_stays_asleep_while_pods_leave() -> None:
     assert row.completed
 
 
-STORIES = Path(__file__).parents[3] / "fixtures" / "stories"
+STORIES = FIXTURES / "stories"
 
 
 def test_budgets_are_counted_after_the_burst() -> None:

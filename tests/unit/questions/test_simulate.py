@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kwhatif
-from tests import dumps
+from tests import FIXTURES, dumps
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 PODS = ("Node", "Pod", "PriorityClass", "PodDisruptionBudget")
 
 

@@ -14,6 +14,7 @@ from kwhatif.render.story_rows import timeline, tree
 from kwhatif.render.terminal import draw
 from kwhatif.report.story import (
     CommandRow,
+    EventRow,
     FailedRow,
     PendingRow,
     RefusedRow,
@@ -21,7 +22,7 @@ from kwhatif.report.story import (
     StoryBudgetRow,
     StoryNodeRow,
 )
-from kwhatif.simulation.history import EventRow, Verb
+from kwhatif.simulation.history import Verb
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,8 +17,9 @@ from kwhatif.render.gate import issues, short_paths
 from kwhatif.report import Report
 from kwhatif.report.decision import FindingRow, PolicyRow, WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from tests import FIXTURES
 
-SCHEMAS = Path(__file__).parents[3] / "fixtures" / "schemas"
+SCHEMAS = FIXTURES / "schemas"
 
 WEB = SourceRow(file="./deploy/web.yaml", line=12, object="Deployment shop/web")
 DB = SourceRow(file="deploy/db.yaml", line=3, object="StatefulSet shop/db")

@@ -17,8 +17,9 @@ from kwhatif.sources.decoding import decode
 from kwhatif.sources.dumps.collected import LoadedCluster
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.text import documents
+from tests import FIXTURES
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "cluster.yaml"
+DEMO = FIXTURES / "demo" / "cluster.yaml"
 
 
 def load(*paths: object, stdin: str = "") -> LoadedCluster:

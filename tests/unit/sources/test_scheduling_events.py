@@ -13,9 +13,10 @@ import kwhatif
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import SchedulingEvents
 from kwhatif.sources.dumps.dump import read_cluster
+from tests import FIXTURES
 from tests.cli.running import run
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 FIT_ERROR = "0/3 nodes are available: 3 Insufficient cpu."
 FIRST, LAST = "2026-01-01T10:00:00.250000Z", "2026-01-01T10:20:00.500000Z"
 Json = dict[str, Any]

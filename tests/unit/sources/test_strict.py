@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from kwhatif.render.caveats import sentence
 from kwhatif.scheduler.release import MINORS
 from kwhatif.sources.decoding.strict import VERSION, ApiFields, Validation, api_fields, parse_validation
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
+from tests import ROOT
 
 POD = """apiVersion: v1
 kind: Pod
@@ -26,7 +26,6 @@ spec:
   - name: main
     image: web
 """
-ROOT = Path(__file__).parents[3]
 
 
 def read(text: str, validation: Validation = "strict") -> ManifestSet:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,9 @@ from hypothesis import strategies as st
 
 from kwhatif.sources.text.yaml_blocks import NotSimpleError, to_json
 from kwhatif.sources.text.yaml_text import YAMLProblem, load
+from tests import FIXTURES
 from tests.examples import examples
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 REFUSED = object()
 
 SCALARS = st.sampled_from(

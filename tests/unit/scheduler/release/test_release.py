@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +49,7 @@ from kwhatif.scheduler.release import MINORS, NEWEST, Release, find_release, nea
 from kwhatif.scheduler.release.changes import changes
 from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
+from tests import FIXTURES
 from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot
 from tests.devices import alternative, asking, claim, device, device_class, first_of, request, slice_
 
@@ -112,7 +112,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
         "except SystemExit: pass\n"
         "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.scheduler.release.')), file=sys.stderr)"
     )
-    demo = Path(__file__).parents[4] / "fixtures" / "demo"
+    demo = FIXTURES / "demo"
     arguments = ["schedule", str(demo / "pods" / "small.yaml"), "--from", str(demo / "cluster.yaml")]
 
     def imported(version: str) -> str:

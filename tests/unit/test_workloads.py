@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,8 +19,9 @@ from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import PodSecurityContext
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.workloads.expand import expand
+from tests import FIXTURES
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "workloads"
+FOLDER = FIXTURES / "workloads"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "nodes")
 NODES = json.loads((FOLDER / "nodes.json").read_text())
 

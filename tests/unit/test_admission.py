@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
+from tests import FIXTURES
 from tests.admissions import Case, disagreements
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "admission"
+FOLDER = FIXTURES / "admission"
 RECORDED = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
 JUDGED = [case for path in sorted(FOLDER.glob("judged/*.json")) for case in json.loads(path.read_text())]
 CASES = [*RECORDED, *JUDGED]

@@ -6,18 +6,16 @@ What does not compile there is not stored by any API server, so it may compile h
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from kwhatif.cel import CelRuntimeError, DeviceView, Semver, compile_device_selector, program
 from kwhatif.cel.cost import COST_LIMIT, bound
 from kwhatif.kube.model.quantity import parse_quantity
+from tests import FIXTURES
 
 ANSWERS = [
-    entry
-    for entry in json.loads((Path(__file__).parents[3] / "fixtures" / "cel" / "selectors.json").read_text("utf-8"))
-    if "refused" not in entry
+    entry for entry in json.loads((FIXTURES / "cel" / "selectors.json").read_text("utf-8")) if "refused" not in entry
 ]
 #: What an evaluation cost, and what the API server estimates.
 COSTS = ("cost", "estimate")

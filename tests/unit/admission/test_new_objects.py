@@ -1,4 +1,4 @@
-"""Workloads that the API server would not take; how it validates new ones, the judged cases hold."""
+"""New objects: workloads that the API server would not take, and when a device was tainted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.admission.new_objects import check_workload
+from kwhatif.admission.new_objects import check_workload, with_times
 from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound
 from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.resource import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta, Workload
+from tests.builders import pod
+from tests.devices import device, slice_, taint_rule
 
 APP = {"matchLabels": {"app": "web"}}
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
@@ -194,3 +197,49 @@ def test_a_namespace_that_is_not_there_or_about_to_go(kind: str, resource: str) 
         Forbidden("NamespaceLifecycle"),
     )
     assert check_workload(new, Cluster([going, new])) is None
+
+
+# --- When a device was tainted, as the API server writes it -------------------------------------------
+
+
+EARLIER, NOW, BETWEEN = "2026-01-01T00:00:00Z", "2026-01-01T00:10:00Z", "2026-01-01T00:05:00Z"
+
+
+def rule(effect: str, since: str | None) -> DeviceTaintRule:
+    return taint_rule("r", {}, effect=effect, since=since)
+
+
+#: The rule, what it was before, and since when it taints.
+CASES: dict[str, tuple[DeviceTaintRule, DeviceTaintRule | None, str]] = {
+    "new": (rule("NoExecute", None), None, NOW),
+    "new, with a time": (rule("NoExecute", EARLIER), None, EARLIER),
+    "another effect": (rule("NoExecute", EARLIER), rule("NoSchedule", EARLIER), NOW),
+    "another effect, and no time": (rule("NoExecute", None), rule("NoSchedule", EARLIER), NOW),
+    "another effect, and another time": (
+        rule("NoExecute", BETWEEN),
+        rule("NoSchedule", EARLIER),
+        BETWEEN,
+    ),
+    "the same effect": (rule("NoExecute", EARLIER), rule("NoExecute", EARLIER), EARLIER),
+    "the same effect, and no time": (rule("NoExecute", None), rule("NoExecute", EARLIER), EARLIER),
+    "another time": (rule("NoExecute", BETWEEN), rule("NoExecute", EARLIER), BETWEEN),
+}
+
+
+@pytest.mark.parametrize(("new", "old", "since"), CASES.values(), ids=CASES.keys())
+def test_since_when_a_rule_taints(new: DeviceTaintRule, old: DeviceTaintRule | None, since: str) -> None:
+    found = with_times(new, old, NOW)
+    assert isinstance(found, DeviceTaintRule)
+    assert found.spec.taint.time_added == since
+
+
+def test_taints_of_a_slice() -> None:
+    taints = (DeviceTaint(key="a", time_added=EARLIER), DeviceTaint(key="b"))
+    found = with_times(slice_("n1", replace(device("x"), taints=taints), device("y")), None, NOW)
+    assert isinstance(found, ResourceSlice)
+    assert [[taint.time_added for taint in each.taints] for each in found.spec.devices] == [[EARLIER, NOW], []]
+
+
+def test_what_says_everything_stays_as_it_is() -> None:
+    for obj in (pod().build(), rule("None", EARLIER), slice_("n1", device("x"))):
+        assert with_times(obj, None, NOW) is obj

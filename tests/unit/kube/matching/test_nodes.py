@@ -1,4 +1,4 @@
-"""Node selectors: terms, required affinity, preferences, and why a node does not match."""
+"""Nodes: selectors and why one does not match, host ports, taints and tolerations."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from hypothesis import strategies as st
 
 from kwhatif.kube.matching.labels import describe
 from kwhatif.kube.matching.nodes import (
+    UNSCHEDULABLE_TAINT,
+    HostPort,
     Mismatch,
     PreferredTerms,
     RequiredNodeAffinity,
     Term,
     TermError,
     compile_terms,
+    conflicts,
+    first_untolerated,
+    host_ports,
+    tolerated,
+    tolerates,
 )
 from kwhatif.kube.model.meta import Requirement
-from kwhatif.kube.model.pod_spec import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.kube.model.node import Taint
+from kwhatif.kube.model.pod_spec import ContainerPort, NodeSelectorTerm, PreferredSchedulingTerm, Toleration
 from tests.builders import PodBuilder, on_name, pod, requirement, term
 
 
@@ -308,3 +316,123 @@ def test_a_term_reads_only_what_it_says(one: NodeSelectorTerm, node: SomeNode, o
         labels = {key: value for key, value in node.labels.items() if key in compiled.keys}
         labels |= {key: value for key, value in other.labels.items() if key not in compiled.keys}
         assert compiled.matches(name, labels) == compiled.matches(*node)
+
+
+# --- Host ports ---------------------------------------------------------------------------------------
+
+
+ANY = "0.0.0.0"
+SIDECAR = (ContainerPort(container_port=9000, host_port=9000),)
+
+
+@pytest.mark.parametrize(
+    ("asking", "ports"),
+    [
+        pytest.param(pod(), [], id="no ports"),
+        pytest.param(pod().host_port(80), [(ANY, "TCP", 80)], id="a port on all addresses"),
+        pytest.param(pod().host_port(80, "UDP", "10.0.0.1"), [("10.0.0.1", "UDP", 80)], id="protocol and address"),
+        pytest.param(pod().host_port(80, protocol=""), [(ANY, "TCP", 80)], id="the protocol is TCP unless said"),
+        pytest.param(
+            pod().host_port(80).container("b").host_port(81),
+            [(ANY, "TCP", 80), (ANY, "TCP", 81)],
+            id="of all containers",
+        ),
+        pytest.param(pod().init_container(ports=SIDECAR), [], id="plain init containers do not count"),
+        pytest.param(
+            pod().init_container(ports=SIDECAR, restart_policy="Always"), [(ANY, "TCP", 9000)], id="sidecars count"
+        ),
+        pytest.param(
+            pod().container("b", ports=(ContainerPort(container_port=8080),)), [], id="a container port is no host port"
+        ),
+        pytest.param(
+            pod().container("b", ports=(ContainerPort(container_port=8080),)).spec(host_network=True),
+            [(ANY, "TCP", 8080)],
+            id="on the host's network it is one",
+        ),
+    ],
+)
+def test_host_ports(asking: PodBuilder, ports: list[tuple[str, str, int]]) -> None:
+    assert list(host_ports(asking.build().spec)) == ports
+
+
+@pytest.mark.parametrize(
+    ("wanted", "used", "expected"),
+    [
+        pytest.param((ANY, "TCP", 80), (ANY, "TCP", 80), True, id="the same"),
+        pytest.param((ANY, "TCP", 80), (ANY, "TCP", 81), False, id="another port"),
+        pytest.param((ANY, "TCP", 80), (ANY, "UDP", 80), False, id="another protocol"),
+        pytest.param((ANY, "TCP", 80), ("10.0.0.1", "TCP", 80), True, id="all addresses against one"),
+        pytest.param(("10.0.0.1", "TCP", 80), (ANY, "TCP", 80), True, id="one address against all"),
+        pytest.param(("10.0.0.1", "TCP", 80), ("10.0.0.1", "TCP", 80), True, id="the same address"),
+        pytest.param(("10.0.0.1", "TCP", 80), ("10.0.0.2", "TCP", 80), False, id="another address"),
+    ],
+)
+def test_conflicts(wanted: tuple[str, str, int], used: tuple[str, str, int], expected: bool) -> None:
+    assert conflicts(HostPort(*wanted), {HostPort(*used)}) is expected
+    assert not conflicts(HostPort(*wanted), ())
+
+
+some_ports = st.builds(
+    HostPort, st.sampled_from([ANY, "10.0.0.1", "::1"]), st.sampled_from(["TCP", "UDP"]), st.integers(1, 3)
+)
+
+
+@given(some_ports, some_ports)
+def test_conflict_is_mutual(one: HostPort, two: HostPort) -> None:
+    assert conflicts(one, [two]) == conflicts(two, [one])
+
+
+@given(some_ports, st.lists(some_ports))
+def test_a_conflict_with_many_is_one_with_any(wanted: HostPort, used: list[HostPort]) -> None:
+    assert conflicts(wanted, used) == any(conflicts(wanted, [port]) for port in used)
+
+
+# --- Tolerations and taints ---------------------------------------------------------------------------
+
+
+GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("toleration", "expected"),
+    [
+        pytest.param(Toleration(operator="Exists"), True, id="an empty key with Exists tolerates all"),
+        pytest.param(Toleration(key="gpu", operator="Exists"), True, id="the key exists"),
+        pytest.param(Toleration(key="gpu", operator="Exists", value="x"), True, id="Exists ignores the value"),
+        pytest.param(Toleration(key="cpu", operator="Exists"), False, id="another key"),
+        pytest.param(Toleration(key="gpu", operator="Equal", value="a100"), True, id="equal value"),
+        pytest.param(Toleration(key="gpu", value="a100"), True, id="no operator means Equal"),
+        pytest.param(Toleration(key="gpu", value="h100"), False, id="another value"),
+        pytest.param(Toleration(key="gpu"), False, id="Equal without a value is the empty value"),
+        pytest.param(Toleration(value="a100"), True, id="an empty key with Equal compares the value only"),
+        pytest.param(Toleration(key="gpu", operator="Exists", effect="NoSchedule"), True, id="the effect"),
+        pytest.param(Toleration(key="gpu", operator="Exists", effect="NoExecute"), False, id="another effect"),
+        pytest.param(Toleration(key="gpu", operator="Exists", toleration_seconds=0), True, id="seconds do not matter"),
+        pytest.param(Toleration(key="gpu", operator="exists"), False, id="an unknown operator"),
+    ],
+)
+def test_tolerates(toleration: Toleration, expected: bool) -> None:
+    assert tolerates(toleration, GPU) is expected
+
+
+@pytest.mark.parametrize("operator", ["Lt", "Gt"])
+def test_comparisons_never_tolerate_as_their_gate_is_off(operator: str) -> None:
+    taint = Taint(key="age", value="5", effect="NoSchedule")
+    assert not any(tolerates(Toleration(key="age", operator=operator, value=value), taint) for value in ("1", "9"))
+
+
+def test_the_taint_of_a_cordon_has_no_value() -> None:
+    key = "node.kubernetes.io/unschedulable"
+    assert tolerated(UNSCHEDULABLE_TAINT, [Toleration(key="x"), Toleration(key=key)])
+    assert not tolerated(UNSCHEDULABLE_TAINT, [Toleration(key=key, value="true")])
+    assert not tolerated(UNSCHEDULABLE_TAINT, [])
+
+
+def test_the_first_untolerated_taint_is_one_that_keeps_pods_away() -> None:
+    prefer = Taint(key="a", effect="PreferNoSchedule")
+    execute = Taint(key="b", effect="NoExecute")
+    taints = (prefer, GPU, execute)
+    assert first_untolerated(taints, ()) == GPU
+    assert first_untolerated(taints, [Toleration(key="gpu", operator="Exists")]) == execute
+    assert first_untolerated((prefer,), ()) is None
+    assert first_untolerated(taints, [Toleration(operator="Exists")]) is None

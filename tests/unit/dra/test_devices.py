@@ -1,4 +1,4 @@
-"""DeviceTaintRules: which devices they taint, since when, and what that means to claims."""
+"""Devices: which of them rules taint, and the classes behind extended resources."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, UnsatisfiedRequest
-from kwhatif.dra.devices import changes_devices
+from kwhatif.dra.devices import changes_devices, device_classes_by_resource
 from kwhatif.dra.requests import compile_claim
 from kwhatif.kube.gates import default_gates
+from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod_spec import Toleration
-from kwhatif.kube.model.resource import DeviceTaintRule, ResourceClaim
+from kwhatif.kube.model.resource import DeviceClass, DeviceClassSpec, DeviceTaintRule, ResourceClaim
 from kwhatif.scheduler.release import find_release
 from kwhatif.state.change import Delete, SetFacts, Upsert
 from kwhatif.state.state import State
-from tests.builders import node, snapshot
+from tests.builders import cluster, node, snapshot
 from tests.devices import (
     GPU,
     NIC,
@@ -205,3 +206,54 @@ HEARD: dict[str, tuple[DeviceTaintRule | None, DeviceTaintRule | None, bool]] = 
 def test_what_the_scheduler_hears_of(old: DeviceTaintRule | None, new: DeviceTaintRule | None, heard: bool) -> None:
     assert changes_devices(old, new, world().cluster) is heard
     assert not changes_devices(old, new, world(minor=36).cluster)
+
+
+# --- From the name of an extended resource to the DeviceClass behind it -------------------------------
+
+
+OLD, NEW = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+
+
+def extending(name: str, resource: str | None = None, created: str | None = None) -> DeviceClass:
+    meta = ObjectMeta(name=name, creation_timestamp=created)
+    return DeviceClass(metadata=meta, spec=DeviceClassSpec(extended_resource_name=resource))
+
+
+CASES = {
+    "no class": ([], {}),
+    "every class has an implicit name": ([extending("a")], {IMPLICIT + "a": "a"}),
+    "and perhaps an explicit one": (
+        [extending("a", "x.io/gpu")],
+        {IMPLICIT + "a": "a", "x.io/gpu": "a"},
+    ),
+    "the newer class gets the name": (
+        [extending("a", "x.io/gpu", OLD), extending("b", "x.io/gpu", NEW)],
+        {IMPLICIT + "a": "a", IMPLICIT + "b": "b", "x.io/gpu": "b"},
+    ),
+    "an older class that comes later is dropped altogether": (
+        [extending("a", "x.io/gpu", NEW), extending("b", "x.io/gpu", OLD)],
+        {IMPLICIT + "a": "a", "x.io/gpu": "a"},
+    ),
+    "of equal age, the smaller name": (
+        [extending("b", "x.io/gpu", OLD), extending("a", "x.io/gpu", OLD)],
+        {IMPLICIT + "a": "a", "x.io/gpu": "a"},
+    ),
+    "a class without a date is older than any": (
+        [extending("a", "x.io/gpu"), extending("b", "x.io/gpu", OLD)],
+        {IMPLICIT + "a": "a", IMPLICIT + "b": "b", "x.io/gpu": "b"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("classes", "expected"), CASES.values(), ids=CASES.keys())
+def test_classes_by_resource(classes: list[DeviceClass], expected: dict[str, str]) -> None:
+    found = device_classes_by_resource(cluster(*classes))
+    assert {name: found[name].metadata.name for name in found} == expected
+
+
+def test_a_class_that_is_added_is_found() -> None:
+    made = cluster()
+    assert not device_classes_by_resource(made)
+    made.add(extending("a"))
+    assert list(device_classes_by_resource(made)) == [IMPLICIT + "a"]
