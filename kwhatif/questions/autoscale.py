@@ -98,7 +98,7 @@ def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[
     The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
     """
     state, groups = engine.api_server.state, GroupTurns(profiles, engine, evicts=False)
-    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
+    for pod in in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events):
         of_group = groups.decide(pod)
         if of_group is not None:
             if of_group.node is not None:

@@ -81,6 +81,6 @@ class PodLimits:
             evicting = max(0, self._evicting - self._evicted[name])
             if is_absurd:
                 evicting = min(evicting, sum(len(node.pods) for node in nodes) - placed)
-            room = room_for(PodInfo(pod, view.state.cluster.resizes), nodes)
+            room = room_for(PodInfo(pod, view.state.cluster.facts.resizes), nodes)
             known = self._known[name] = view.now, max(least, placed + room + evicting)
         return count >= known[1]

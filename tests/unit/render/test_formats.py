@@ -11,12 +11,15 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 import xmlschema
+import yaml
 
-from kwhatif.render.formats import FORMATS
+from kwhatif.render.formats import FORMATS, to_json, to_yaml
 from kwhatif.render.gate import issues, short_paths
+from kwhatif.render.safe import is_safe
 from kwhatif.report import Report
 from kwhatif.report.decision import FindingRow, PolicyRow, WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.row import Document
 from tests import FIXTURES
 
 SCHEMAS = FIXTURES / "schemas"
@@ -289,3 +292,37 @@ def test_no_format_prints_what_acts_on_a_terminal(name: str) -> None:
 def test_long_paths_in_the_gates_table_lose_their_first_folders(paths: list[str], shown: list[str]) -> None:
     rows = [WorkloadRow(name="Pod a/b", source=SourceRow(file=path, line=1, object="Pod a/b")) for path in paths]
     assert list(map(short_paths(rows).get, paths)) == shown
+
+
+# --- JSON and YAML: nothing in them acts on a terminal, and the data stay the same --------------------
+
+
+TEXTS = [
+    "plain",
+    "ünï €",
+    "a\u202eb",
+    "x\x7f\x9b\u2028y\x85",
+    "\U000e0001z",
+    "\x1b[31m\u202e",
+    "two\nlines",
+    "tab\t\u200b",
+]
+
+
+class Named(Document):
+    name: str
+    texts: dict[str, list[str]] = {}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=ascii)
+def test_what_could_act_is_escaped(text: str) -> None:
+    named = Named(name=text, texts={text: [text]})
+    for written, read in ((to_json(named), json.loads), (to_yaml(named), yaml.safe_load)):
+        assert read(written) == named.to_dict()
+        assert is_safe(written.replace("\n", ""))
+
+
+def test_other_texts_stay_as_they_are() -> None:
+    named = Named(name="ünï €")
+    assert "name: ünï €\n" in to_yaml(named)
+    assert '"ünï €"' in to_json(named)
