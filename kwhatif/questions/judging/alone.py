@@ -188,7 +188,7 @@ class AloneRun:
             turns = GroupTurns(self._profiles, InstantEngine(state, self._profiles))
             decided = []
             for candidate, applied in pods:
-                info = PodInfo(candidate.pod, state.cluster.resizes)
+                info = PodInfo(candidate.pod, state.cluster.facts.resizes)
                 decision = turns.decide(info) or ignored(candidate.pod)
                 decided.append((info, decision))
                 source = None if applied is None else applied.source

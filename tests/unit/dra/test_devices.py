@@ -15,7 +15,7 @@ from kwhatif.kube.model.node import Taint
 from kwhatif.kube.model.pod_spec import Toleration
 from kwhatif.kube.model.resource import DeviceClass, DeviceClassSpec, DeviceTaintRule, ResourceClaim
 from kwhatif.scheduler.release import find_release
-from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.change import Delete, SetFacts, Upsert
 from kwhatif.state.state import State
 from tests.builders import cluster, node, snapshot
 from tests.devices import (
@@ -37,15 +37,15 @@ NODES = ("n1", "n2")
 
 def world(*objects: Any, minor: int = 37, gates: dict[str, bool] | None = None) -> State:
     state = snapshot(*map(node, NODES), device_class(), gpus("n1", 2), gpus("n2", 1), *objects)
-    find_release(minor).with_gates(gates or {}).follow(state.cluster)
+    state.apply(SetFacts.of(state.cluster, **find_release(minor).with_gates(gates or {}).facts))
     return state
 
 
 def devices(state: State, wanted: ResourceClaim, on: str = "n1") -> list[str] | UnsatisfiedRequest:
     """The devices that the claim gets, or why it gets none."""
     cluster = state.cluster
-    asked = compile_claim(wanted, cluster, cluster.gates)
-    found = Allocator(cluster, gates=cluster.gates).allocate(state.by_name[on], [asked])
+    asked = compile_claim(wanted, cluster, cluster.facts.gates)
+    found = Allocator(cluster, gates=cluster.facts.gates).allocate(state.by_name[on], [asked])
     if isinstance(found, UnsatisfiedRequest):
         return found
     assert not isinstance(found, InvalidPool)
@@ -107,7 +107,7 @@ def test_rules_add_to_the_taints_of_the_slice_and_to_each_other() -> None:
     tainted = slice_("n3", device("gpu-0", taint=("worn", "NoSchedule")))
     rules = [taint_rule("a", {"pool": "n3"}), taint_rule("b", {"pool": "n3"}, key="hot", effect="NoExecute")]
     state = snapshot(node("n3"), device_class(), tainted, *rules)
-    find_release(37).follow(state.cluster)
+    state.apply(SetFacts.of(state.cluster, **find_release(37).facts))
     for keys in (("worn",), ("worn", "broken"), ("worn", "hot"), ("broken", "hot")):
         wanted = claim("c", request(tolerations=tuple(exists(key=key) for key in keys)))
         assert isinstance(devices(state, wanted, "n3"), UnsatisfiedRequest)
@@ -139,7 +139,7 @@ def test_why_a_claim_gets_none() -> None:
 def test_what_is_allocated_says_what_it_tolerates() -> None:
     state = world()
     tolerations = (exists("NoExecute", toleration_seconds=30),)
-    asked = compile_claim(claim("c", request(tolerations=tolerations)), state.cluster, state.cluster.gates)
+    asked = compile_claim(claim("c", request(tolerations=tolerations)), state.cluster, state.cluster.facts.gates)
     found = Allocator(state.cluster).allocate(state.by_name["n1"], [asked])
     assert not isinstance(found, UnsatisfiedRequest | InvalidPool)
     assert found[0].devices.results[0].tolerations == tolerations
@@ -180,9 +180,9 @@ def test_a_rule_that_comes_changes_and_goes_counts_at_once() -> None:
     assert devices(state, wanted) == ["gpu-0"]
     state.apply(Upsert(taint_rule("r", {})))
     assert isinstance(devices(state, wanted), UnsatisfiedRequest)
-    find_release(36).follow(state.cluster)
+    state.apply(SetFacts.of(state.cluster, **find_release(36).facts))
     assert devices(state, wanted) == ["gpu-0"]
-    find_release(37).follow(state.cluster)
+    state.apply(SetFacts.of(state.cluster, **find_release(37).facts))
     assert isinstance(devices(state, wanted), UnsatisfiedRequest)
     state.apply(Delete.of(taint_rule("r")))
     assert devices(state, wanted) == ["gpu-0"]

@@ -322,7 +322,7 @@ def test_since_1_37_resources_of_the_pod_are_filled_in_after_admission_plugins(
     minor: int, requests: dict[str, QuantityText]
 ) -> None:
     cluster = Cluster([LimitRange(metadata=ObjectMeta(name="small", namespace="default"), spec=LIMITS)])
-    find_release(minor).follow(cluster)
+    cluster.update_facts(**find_release(minor).facts)
     asked = pod().spec(resources=ResourceRequirements(limits={"cpu": "2"})).build()
     admitted = complete_pod(asked, cluster)
     assert isinstance(admitted, Pod)

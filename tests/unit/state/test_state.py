@@ -10,11 +10,13 @@ from inspect import unwrap
 
 import pytest
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.gates import SPEC_ALONE
+from kwhatif.kube.model.cluster import Cluster, ClusterFacts
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import ContainerStatus, Pod
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Touched, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, SetFacts, Touched, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import NodeRow, PodRow, State
 from tests.builders import ZONE, affinity_term, budget, node, pod, selector, snapshot
@@ -208,6 +210,7 @@ def contents(state: State) -> object:
         index_contents(state.index),
         {kind: dict(state.cluster.all(kind)) for kind in state.cluster.counts()},
         dict(state.images),
+        state.cluster.facts,
     )
 
 
@@ -222,6 +225,7 @@ CHANGES = [
     pytest.param(Upsert(node("n3").build()), id="a node comes"),
     pytest.param(Delete(Node, "n1"), id="a node goes"),
     pytest.param(Upsert(budget("db", 0, selector())), id="a budget"),
+    pytest.param(SetFacts(ClusterFacts(taken_at="2026-01-01T00:00:00Z")), id="facts"),
 ]
 
 
@@ -247,6 +251,28 @@ def test_neither_fork_notices_what_the_other_does(change: Change, *, prepared: b
     state.apply(change)
     assert contents(fork) == changed
     assert fork.generation == generation != state.generation
+
+
+def test_caches_see_that_facts_have_changed() -> None:
+    state = populated()
+    since, known = state.generation, state.cluster.generation(ClusterFacts)
+    state.apply(SetFacts.of(state.cluster, taken_at="2026-01-01T00:00:00Z"))
+    touched = state.since(since)
+    assert touched is not None
+    assert (touched.objects, touched.nodes) == ([(ClusterFacts, "")], set())
+    assert state.cluster.generation(ClusterFacts) > known
+    state.apply(SetFacts.of(state.cluster, minor=37))
+    assert (state.cluster.facts.taken_at, state.cluster.facts.minor) == ("2026-01-01T00:00:00Z", 37)
+
+
+def test_pods_in_a_resize_count_by_the_rules_of_the_facts() -> None:
+    granted = ContainerStatus(name="main", resources=ResourceRequirements(requests={"cpu": "3"}))
+    resized = pod("a").cpu("1").status(container_statuses=(granted,)).on("n1").build()
+    state = snapshot(node("n1"), resized)
+    assert state.by_name["n1"].cpu == 3000
+    state.apply(SetFacts.of(state.cluster, resizes=SPEC_ALONE))
+    assert state.by_name["n1"].cpu == 1000
+    validate(state)
 
 
 def test_what_a_fork_does_not_change_it_shares() -> None:
@@ -326,10 +352,10 @@ def test_its_objects_change_only_with_it() -> None:
     objects, other = state.cluster, node("n2").build()
     changes: list[Callable[[], object]] = [
         lambda: objects.add(other),
-        lambda: objects.remove(other),
         lambda: objects.add_all(Node, {"n2": other}),
         lambda: objects.discard(Node, "n1"),
         objects.sort,
+        lambda: objects.update_facts(minor=37),
     ]
     for change in changes:
         with pytest.raises(TypeError, match="only with the state"):

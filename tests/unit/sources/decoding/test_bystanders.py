@@ -69,8 +69,8 @@ def read(*objects: Json) -> Cluster:
 
 def seen(*events: Json, pod: Json | None = None) -> SchedulingEvents | None:
     """What is known of `shop/web`; the order of the input changes nothing."""
-    found = read(pod or pending(), *events).scheduling_events
-    assert read(*reversed(events), pod or pending()).scheduling_events == found
+    found = read(pod or pending(), *events).facts.scheduling_events
+    assert read(*reversed(events), pod or pending()).facts.scheduling_events == found
     assert found.keys() <= {"shop/web"}
     return found.get("shop/web")
 
@@ -158,7 +158,7 @@ def test_victims_and_bindings() -> None:
 @pytest.mark.parametrize("changed", [{"nodeName": "n1"}, {}])
 def test_only_pods_that_wait_are_kept(changed: Json) -> None:
     found = read(pending(**changed), core(), core("db.1", involvedObject={**core()["involvedObject"], "name": "db"}))
-    assert [*found.scheduling_events] == ([] if changed else ["shop/web"])
+    assert [*found.facts.scheduling_events] == ([] if changed else ["shop/web"])
 
 
 def test_a_saved_snapshot_remembers_them(tmp_path: Path) -> None:

@@ -396,7 +396,7 @@ def test_an_archive_of_plain_files_is_read_as_a_folder_of_them_would_be(tmp_path
     for suffix in ("folder", *dumps.PACKERS):
         session = kwhatif.load(dumps.packed(tmp_path, suffix, files))
         assert [node.name for node in session.state.nodes] == ["n1", "n2"]
-        assert not session.cluster.unread
+        assert not session.cluster.facts.unread
 
 
 class TestCommandLine:

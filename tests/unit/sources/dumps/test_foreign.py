@@ -396,7 +396,7 @@ class TestVelero:
         nodes = tmp_path / "nodes.yaml"
         nodes.write_bytes(dumps.to_yaml(dumps.listing("Node", [o for o in dumps.demo() if o["kind"] == "Node"])))
         both = kwhatif.load(backup, nodes)
-        assert "Node" not in both.cluster.unread
+        assert "Node" not in both.cluster.facts.unread
         assert decisions(both, PODS[:2]) == decisions(kwhatif.load(dumps.DEMO), PODS[:2])
 
     def test_a_tool_whose_dump_has_no_objects_does_not_hide_another_one(self, tmp_path: Path) -> None:

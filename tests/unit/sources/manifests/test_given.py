@@ -132,7 +132,7 @@ def test_what_is_not_there(text: str, said: str) -> None:
 
 def test_what_could_not_be_read_is_said() -> None:
     unread = cluster(node("n1"))
-    unread.unread["Deployment"] = "may not list"
+    unread.update_facts(unread={"Deployment": "may not list"})
     reference = parse_reference("deploy/web", "shop")
     assert reference is not None
     assert str(find_named(reference, unread)).endswith("(may not list deployments)")

@@ -45,7 +45,6 @@ def test_what_the_cluster_knows_of_autoscalers(
     objects: tuple[Deployment, ...], unread: tuple[str, ...], expected: list[Caveat], *, is_whole: bool
 ) -> None:
     cluster = Cluster(objects)
-    cluster.is_whole = is_whole
-    cluster.unread = dict.fromkeys(unread, "forbidden")
+    cluster.update_facts(is_whole=is_whole, unread=dict.fromkeys(unread, "forbidden"))
     applied = Applied(WEB, SourceRow(object="Deployment shop/web", file="web.yaml", line=1))
     assert list(in_cluster((), [applied], cluster)) == expected
