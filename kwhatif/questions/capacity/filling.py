@@ -46,20 +46,20 @@ from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.counts import wanted
 
 
-class Part(NamedTuple):
+class CountedPart(NamedTuple):
     """A workload, and how many of its pods are in each set."""
 
     applied: Applied
     times: int = 1
 
 
-def _whole_gang(part: Part, cluster: Cluster) -> Part:
+def _whole_gang(part: CountedPart, cluster: Cluster) -> CountedPart:
     """Of a workload whose pods are a group, a set has all of them; of others as many as were asked for."""
     obj = part.applied.object
     template = None if isinstance(obj, Pod | CustomResource) else template_of(obj)
     if template is None or template.spec.scheduling_group is None or not has_groups(cluster):
         return part
-    return Part(part.applied, part.times * max(wanted(obj), 1))
+    return CountedPart(part.applied, part.times * max(wanted(obj), 1))
 
 
 class Fit(NamedTuple):
@@ -72,7 +72,7 @@ class Fit(NamedTuple):
 class _Source(msgspec.Struct):
     """The pods of one workload in order, and where those of whole sets are."""
 
-    part: Part
+    part: CountedPart
     pods: Iterator[NewPod]
     priority: int = 0
     requests: Resources | None = None
@@ -93,7 +93,7 @@ class CapacityCount:
     def __init__(
         self,
         session: Session,
-        parts: Sequence[Part],
+        parts: Sequence[CountedPart],
         applied: Sequence[Applied] = (),
         template_paths: Mapping[str, Sequence[str]] | None = None,
     ) -> None:

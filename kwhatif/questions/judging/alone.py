@@ -35,7 +35,7 @@ from kwhatif.workloads.expand import expand
 from kwhatif.workloads.template import ReplicaGroup
 
 
-class _Group(NamedTuple):
+class _LoneGroup(NamedTuple):
     """A group of pods, in a fork in which there is no other."""
 
     trial: NewPods
@@ -65,7 +65,7 @@ class AloneRun:
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
         #: By the key of a group, where its pods are, and those of the manifests.
-        self._groups: dict[str, _Group] = {}
+        self._groups: dict[str, _LoneGroup] = {}
 
     @property
     def _state(self) -> State:
@@ -161,10 +161,10 @@ class AloneRun:
         cluster = self._state.cluster
         return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
 
-    def _group(self, key: str) -> _Group:
+    def _group(self, key: str) -> _LoneGroup:
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = _Group(self._new_pods.fork(), [])
+            found = self._groups[key] = _LoneGroup(self._new_pods.fork(), [])
         return found
 
     def _join(self, applied: Applied, group: ReplicaGroup) -> None:
