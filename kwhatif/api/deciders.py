@@ -264,7 +264,9 @@ def resize(
         raise TypeError(f"requests is a mapping, or 'vpa', not {requests!r}")
     content = {"object": pod, "requests": dict(requests or {}), "limits": dict(limits or {})}
     given = {"resize": content | ({"container": container} if container else {})}
-    read = read_edits([given], namespace=where, stdin=standard_input(), minor=session.cluster.minor, option="resize")
+    read = read_edits(
+        [given], namespace=where, stdin=standard_input(), minor=session.cluster.facts.minor, option="resize"
+    )
     if read.problems:
         raise InputError([problem._replace(where=pod) for problem in read.problems])  # the user wrote no edit
     edit = read.edits[0].edit

@@ -9,13 +9,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler import cluster_autoscaler
-from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
+from kwhatif.autoscaler.cluster_autoscaler.autoscaler import ClusterAutoscaler, scale_down
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups, arguments_of, observed_groups
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
 from kwhatif.autoscaler.contract import Autoscaler, Destination, NewNode, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
+from kwhatif.autoscaler.karpenter.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.settings import settings_of
 from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import Create, Remove
@@ -104,7 +103,7 @@ def _placed(engine: InstantEngine) -> tuple[Destination, ...]:
         if result.outcome == "Placed" and result.node is not None:
             placed.append(Destination(pod=result.pod.key, node=result.node))
 
-    engine.run(in_queue_order(state.pending.values(), state.cluster.scheduling_events), note, note)
+    engine.run(in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events), note, note)
     return tuple(placed)
 
 
@@ -186,7 +185,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
         groups = _groups_of(session, question)
-        plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
+        plan, caveats = scale_down(session.state, session.profiles, groups, question.at)
         steps = [Step((row.node,)) for row in plan.nodes if row.removable]
         cutoff = groups.flags.expendable_pods_priority_cutoff
     if question.explain is not None:  # what comes before it counts, and nothing behind it

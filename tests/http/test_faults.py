@@ -228,7 +228,7 @@ class TestForbidden:
 
     def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
-        assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.unread) == {"PodDisruptionBudget"}
+        assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.facts.unread) == {"PodDisruptionBudget"}
 
     def test_everything_but_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         for resource in RESOURCES:

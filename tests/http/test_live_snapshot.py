@@ -33,7 +33,7 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report(session: Any) -> dict[str, Any]:
-    classes = "PriorityClass" not in session.cluster.unread
+    classes = "PriorityClass" not in session.cluster.facts.unread
     pods = [pod for pod in PODS if classes or "priorityClassName" not in pod.read_text()]
     assert pods
     made = json.loads(kwhatif.preempt(session, *pods).to_json())
@@ -56,7 +56,7 @@ def test_a_saved_snapshot_gives_the_report_of_the_live_cluster(
     assert (ran.code, ran.stdout) == (0, "")
     live, saved = kwhatif.load_live(kubeconfig=kubeconfig()), kwhatif.load(tmp_path / "saved.json.gz", now=NOW)
     assert report(saved) == report(live)
-    assert set(saved.cluster.unread) == set(live.cluster.unread)
+    assert set(saved.cluster.facts.unread) == set(live.cluster.facts.unread)
     assert saved.namespace == live.namespace == "shop"
 
 

@@ -191,7 +191,7 @@ class AloneRun:
         state, decided = trial.api_server.state, list[Decision]()
         engine = InstantEngine(state, self._profiles)
         rows = InstantGroupRows(engine, self._profiles)
-        infos = [PodInfo(candidate.pod, state.cluster.resizes) for candidate, _ in pods]
+        infos = [PodInfo(candidate.pod, state.cluster.facts.resizes) for candidate, _ in pods]
         engine.run(
             infos,
             on_result=lambda result: decided.append(ignored(result.pod.pod)),

@@ -55,7 +55,7 @@ from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import SetFacts, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
@@ -80,8 +80,8 @@ def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
     if not found:
         return session
     state = session.state.fork()
-    state.apply(*map(Upsert, found))
-    state.cluster.made_up |= {type(each).__name__ for each in found}
+    made_up = state.cluster.facts.made_up | {type(each).__name__ for each in found}
+    state.apply(*map(Upsert, found), SetFacts.of(state.cluster, made_up=made_up))
     return session.at(state)
 
 
@@ -336,7 +336,7 @@ class _Judging:
         choice = self._question.pending
         if choice is None:
             return []
-        pending = in_queue_order(self._state.pending.values(), self._cluster.scheduling_events)
+        pending = in_queue_order(self._state.pending.values(), self._cluster.facts.scheduling_events)
         return [info for info in pending if choice.matches(info.pod)]
 
     def _judged(self, workload: Planned) -> JudgedWorkload:

@@ -264,7 +264,7 @@ class InstantRun(ManifestRun):
         if not manifest.has_all:
             super()._appears(pod, manifest)
             manifest.planned.decisions[key_of(pod)] = None
-            info = PodInfo(pod, self._api_server.state.cluster.resizes)
+            info = PodInfo(pod, self._api_server.state.cluster.facts.resizes)
             self._engine.enqueue(info, manifest.number, is_asked=True)
 
     def _asked(self, result: ScheduleResult) -> AskedPod | None:

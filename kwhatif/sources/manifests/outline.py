@@ -154,16 +154,16 @@ def refused_zeros(applied: Sequence[Applied], cluster: Cluster) -> Iterator[Prob
         if (
             not isinstance(scaler, HorizontalPodAutoscaler)
             or scaler.spec.min_replicas != 0
-            or _TO_ZERO in cluster.gates
+            or _TO_ZERO in cluster.facts.gates
         ):
             continue
         known = cluster.get(HorizontalPodAutoscaler, key_of(scaler))
-        if _TO_ZERO not in cluster.gates and (known is None or known.spec.min_replicas != 0):
+        if _TO_ZERO not in cluster.facts.gates and (known is None or known.spec.min_replicas != 0):
             yield Problem(
                 f"{source.file}, line {source.line} ({source.object})" if source.line else source.file,
                 "0 must be greater than or equal to 1",
                 field=".".join(_LEAST),
-                hint=f"the feature gate {_TO_ZERO} is off in Kubernetes 1.{cluster.minor}",
+                hint=f"the feature gate {_TO_ZERO} is off in Kubernetes 1.{cluster.facts.minor}",
                 file=source.file,
                 line=source.line or 0,
                 object=source.object,

@@ -30,7 +30,7 @@ def _read(raw: Any, kind: Any) -> Any:
 def test_case(case: dict[str, Any]) -> None:
     kind = KINDS[case["object"]["kind"]]
     cluster = Cluster()
-    cluster.gates = frozenset(case["gates"])
+    cluster.update_facts(gates=frozenset(case["gates"]))
     for raw in case.get("classes", ()):
         cluster.add(_read(raw, PriorityClass))
     if "known" in case:

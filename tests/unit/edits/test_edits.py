@@ -30,6 +30,7 @@ from kwhatif.kube.model.storage import CSINode
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import named_nodes
+from kwhatif.state.change import SetFacts
 from tests.builders import node
 from tests.edit_cases import OBJECTS, load
 from tests.valid_state import validate
@@ -622,7 +623,7 @@ def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:
         pod["spec"]["nodeName"] = "a1"
     others = [obj for obj in OBJECTS if obj["metadata"]["name"] not in names]
     session = kwhatif.load([*others, *more])
-    session.cluster.taken_at = "2027-01-01T00:00:00Z"
+    session.state.apply(SetFacts.of(session.cluster, taken_at="2027-01-01T00:00:00Z"))
     gone = [each.object for each in kwhatif.edited(session, "scale deploy/shop/web=2").changes[0].touched]
     assert gone == ["Deployment shop/web", "Pod shop/web-1-2"]
     assert touched("scale deploy/shop/web=2")[1] == "Pod shop/web-1-1 deleted"

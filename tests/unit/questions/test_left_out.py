@@ -44,7 +44,7 @@ RESTRICTED = "pod-security.kubernetes.io/enforce"
 def dump(*objects: object) -> Cluster:
     """A cluster that was read from a plain dump."""
     made = cluster(*objects)  # type: ignore[arg-type]
-    made.is_whole = False
+    made.update_facts(is_whole=False)
     return made
 
 
@@ -123,7 +123,7 @@ def test_the_classes_of_every_cluster_show_that_classes_were_read_only_if_they_w
 
 def test_what_could_not_be_read_is_said_once_elsewhere() -> None:
     made = dump(node("n1"), Service(metadata=ObjectMeta(name="s", namespace="default")))
-    made.unread |= {"Namespace": "no permission to list"}
+    made.update_facts(unread={"Namespace": "no permission to list"})
     assert codes(asked(made)) == ["no-pods"]
 
 

@@ -10,6 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.policy.fail_on import CONDITIONS
 from kwhatif.report.story import Story
+from kwhatif.state.change import SetFacts
 from tests.property.test_simulation import CLASSES, deployment, node
 
 NODES = [*CLASSES, node("a", 8)]
@@ -211,7 +212,7 @@ def test_pods_that_were_ready_are_so_though_the_clock_of_the_snapshot_is_slow(ta
         "status": {"phase": "Running", "startTime": "2026-01-02T00:00:00Z", "conditions": [ready]},
     }
     session = kwhatif.load([*NODES, daemon, pod])
-    session.cluster.taken_at = taken_at or ""
+    session.state.apply(SetFacts.of(session.cluster, taken_at=taken_at or ""))
     said = kwhatif.simulate(session, then=["cordon a"]).story
     assert said is not None
     assert (said.settled, said.seconds) == ("settled", 0)

@@ -147,7 +147,7 @@ def rows_with(
 ) -> dict[str, QueuedPodRow]:
     """The queue of a dump that was taken at 10:00:05, with these Events."""
     made = cluster(*objects)
-    made.scheduling_events = {f"default/{name}": seen for name, seen in events.items()}
+    made.update_facts(scheduling_events={f"default/{name}": seen for name, seen in events.items()})
     profiles = {profile.scheduler_name: profile} if profile else None
     report = kwhatif.pending(Session.of(made, taken_at=TAKEN, age=0, profiles=profiles))
     assert report.queue is not None
@@ -228,9 +228,9 @@ def test_whoever_was_tried_later_is_tried_again_later() -> None:
 
 def test_a_pod_that_was_given_a_node_meanwhile_is_a_caveat() -> None:
     made = cluster(node("n"), pod("p"), pod("q"))
-    made.scheduling_events = {"default/p": SchedulingEvents(scheduled=True)}
+    made.update_facts(scheduling_events={"default/p": SchedulingEvents(scheduled=True)})
     assert "Events show that default/p was given a node" in said(made)[-1]
-    made.scheduling_events = {"default/p": tried_at(1)}
+    made.update_facts(scheduling_events={"default/p": tried_at(1)})
     (assumed,) = said(made)
     assert "their last attempts that Events show" in assumed
 
