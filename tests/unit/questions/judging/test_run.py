@@ -6,10 +6,11 @@ import io
 from typing import Any
 
 import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
 from kwhatif.kube.model.meta import ObjectMeta
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import Pod, PodStatus
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import StatefulSet
 from kwhatif.questions.session.session import Session
@@ -17,6 +18,8 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.state.change import Delete, Upsert
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
+from tests.unit.questions.judging.test_judge import ask, small, stored
+from tests.unit.questions.judging.test_judge import fates as named_fates
 from tests.unit.questions.test_gate import bare, decision, row, run, workload
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
@@ -226,3 +229,42 @@ def test_what_a_quota_refuses_is_tried_again_when_others_have_made_room() -> Non
 def test_a_bare_pod_is_refused_once_and_for_all() -> None:
     session = running(3, nodes=4)
     assert fates(run(session, QUOTA.replace("N", "3") + bare("p") + stateful(1))) == "default/pD"
+
+
+# --- A workload that starts anew: its old pods are gone, also those whose successors have to wait -----
+
+
+def session(selector: str) -> Session:
+    """A StatefulSet with a pod on either node, whose next pods go where that selector says."""
+    (made,) = stored(workload("StatefulSet", "db", 2, cpu="4", spec=selector))
+    pods = [pod(f"db-{number}").owner("StatefulSet", "db").cpu("4").on(f"n{number + 1}") for number in (0, 1)]
+    return Session.of(cluster(*small("n1", "n2"), made, *pods))
+
+
+NOWHERE = "nodeSelector: {disk: ssd},"
+
+
+def test_room_of_pods_whose_successors_wait_is_free() -> None:
+    report = ask(session(NOWHERE), bare("x", cpu="4"), "sts/db")
+    assert {decision.pod.partition("/")[2]: decision.outcome for decision in report.decisions} == {
+        "x": "Placed",
+        "db-0": "Unschedulable",
+        "db-1": "Waits",
+    }
+
+
+def test_all_of_them_count_as_gone() -> None:
+    report = ask(session(NOWHERE), "", "sts/db")
+    assert named_fates(report) == "db-0:U db-1:W"
+    assert report.workloads[0].removed == 2
+
+
+def test_a_pending_pod_that_is_asked_for_comes_after_those_before_it_in_the_queue() -> None:
+    """It is tried again, and so are the others that found no node."""
+    tried = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    waiting = [replace(pod(name).cpu("4").build(), status=convert(tried, PodStatus)) for name in ("first", "second")]
+    first, second = (
+        replace(each, spec=replace(each.spec, priority=at)) for each, at in zip(waiting, (5, 0), strict=True)
+    )
+    report = ask(Session.of(cluster(*small("n1"), first, second)), "", "pod/second")
+    assert named_fates(report) == "second:U"

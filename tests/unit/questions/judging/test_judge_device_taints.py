@@ -11,8 +11,8 @@ from kwhatif.errors import InputError
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
 from tests.unit.questions.test_upgrade import node, pod
-from tests.unit.questions.test_upgrade_blame import CLASS, device, named, slice_of, upgraded, using
-from tests.unit.questions.test_upgrade_blame import claim as claim_
+from tests.unit.questions.upgrade.test_blame import CLASS, device, named, slice_of, upgraded, using
+from tests.unit.questions.upgrade.test_blame import claim as claim_
 
 NODES = [node("a", "4", "4Gi"), node("b", "4", "4Gi")]
 DEVICES = [CLASS, slice_of("a", device("x"))]

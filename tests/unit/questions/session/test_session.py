@@ -1,4 +1,4 @@
-"""A session answers, and is as before."""
+"""Sessions: independent of each other, the same in another process, with the nominated pods that the queue has."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.errors import PluginFailed
+from kwhatif.kube.model.pod import PodResourceClaim
 from kwhatif.questions.session.session import Session
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.guard import GuardedPlugin
@@ -76,3 +77,24 @@ def test_what_preemption_found_out_can_be_pickled() -> None:
     there = pickle.loads(pickle.dumps(placement))
     assert there.ties == placement.ties == ("n1",)
     assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]
+
+
+# --- Nominated pods count only where the scheduler's queue has them -----------------------------------
+
+
+CASES = {
+    "a waiting pod counts": (pod("promised"), True),
+    "a pod of this scheduler by name counts": (pod("promised").spec(scheduler_name=DEFAULT_SCHEDULER), True),
+    "a gated pod does not": (pod("promised").gates("example.com/wait"), False),
+    "a pod of a scheduler that has no profile does not": (pod("promised").spec(scheduler_name="other"), False),
+    "a pod whose claim is missing does not": (
+        pod("promised").spec(resource_claims=(PodResourceClaim(name="gpu", resource_claim_name="gone"),)),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("promised", "counts"), CASES.values(), ids=CASES)
+def test_a_nomination_is_known_when_the_pod_enters_the_queue(promised: PodBuilder, counts: bool) -> None:
+    session = Session.of(cluster(node("n1"), promised.nominated("n1")))
+    assert [info.name for info in session.state.nominated.get("n1", ())] == (["promised"] if counts else [])

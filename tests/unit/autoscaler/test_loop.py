@@ -8,7 +8,7 @@ import pytest
 
 import kwhatif
 from kwhatif.render.advise import advice_sentence
-from tests.unit.questions.test_new_nodes import Json, daemon_set, node, spec_of
+from tests.unit.questions.manifests.test_daemons import Json, daemon_set, node, spec_of
 
 POOL: Json = {
     "apiVersion": "karpenter.sh/v1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from kwhatif.kube.model.caveat.reading import (
     NoServices,
     StaleSnapshot,
 )
+from kwhatif.kube.model.caveat.scheduling import GangsNotModelled, HugeAmounts
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.pod import Pod
@@ -30,13 +32,15 @@ from kwhatif.kube.model.workload import Service
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied
-from kwhatif.questions.session.completeness import gaps, lacking_for_story
+from kwhatif.questions.session.completeness import gaps, huge_amounts, lacking_for_story
 from kwhatif.questions.session.session import Session
 from kwhatif.render.caveats.input import absent
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.decoding.kinds import BY_KIND
-from tests.builders import budget, cluster, namespace, node, pod, selector
+from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector, snapshot
+from tests.unit.questions.test_upgrade import NODES
+from tests.unit.questions.test_upgrade import pod as written
 
 RESTRICTED = "pod-security.kubernetes.io/enforce"
 
@@ -193,3 +197,96 @@ def test_the_printed_command_silences_the_caveat_also_where_the_cluster_has_none
     (tmp_path / "more.json").write_text("\n".join(map(json.dumps, lists)))
     found = gaps(kwhatif.load(tmp_path / "dump.json", tmp_path / "more.json").cluster)
     assert [each for each in found if isinstance(each, Lacking)] == []
+
+
+# --- Caveats about what is there and is not modelled --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("memory", "running", "huge"),
+    [
+        ("8Pi", [], True),
+        ("8191Ti", [], False),
+        ("1Gi", [pod("a").on("n1").memory("5Pi"), pod("b").on("n1").memory("3Pi")], True),
+        ("1Gi", [pod("a").on("n1").memory("5Pi")], False),
+        ("1Gi", [pod("a").on("n1").requests({"example.com/units": "9Pi"})], True),
+    ],
+)
+def test_huge_amounts_are_said_of_what_a_node_has_and_what_its_pods_request(
+    memory: str, running: list[PodBuilder], huge: bool
+) -> None:
+    made = snapshot(node("n1").allocatable(memory=memory), node("n2"), *running)
+    assert list(huge_amounts(made.nodes)) == ([HugeAmounts(nodes=("n1",))] if huge else [])
+
+
+# --- That pods of groups are judged one by one is said, wherever groups are on ------------------------
+
+
+ON = "GenericWorkload=true"
+GROUPED = {"schedulingGroup": {"podGroupName": "train"}}
+IN_1_35 = {"workloadRef": {"name": "train", "podGroup": "workers"}}
+
+
+def grouped(name: str, **spec: Any) -> dict[str, Any]:
+    made = written(name)
+    return {**made, "spec": {**made["spec"], **(spec or GROUPED)}}
+
+
+def group(version: str = "v1beta1", kind: str = "PodGroup", name: str = "scheduling.k8s.io") -> dict[str, Any]:
+    return {"apiVersion": f"{name}/{version}", "kind": kind, "metadata": {"name": "train", "namespace": "shop"}}
+
+
+def said(report: Report) -> list[tuple[int, tuple[str, ...]]]:
+    found = [each for each in report.caveat_details if isinstance(each, GangsNotModelled)]
+    assert all("here each is judged by itself" in each.message for each in found)
+    return [(each.groups, each.objects) for each in found]
+
+
+def load(*objects: dict[str, Any], version: str = "1.37", gates: str = "") -> kwhatif.Session:
+    return kwhatif.load([*NODES, *objects], kubernetes_version=version, feature_gates=gates or None)
+
+
+#: What the dump holds -> what is said of it.
+DUMPS: dict[str, tuple[list[dict[str, Any]], list[tuple[int, tuple[str, ...]]]]] = {
+    "nothing of the kind": ([written("a")], []),
+    "a pod of a group": ([grouped("a"), written("b")], [(0, ("Pod shop/a",))]),
+    "in 1.35": ([grouped("a", **IN_1_35)], [(0, ("Pod shop/a",))]),
+    "groups": ([written("a"), group(), {**group(), "metadata": {"name": "b"}}], []),
+    "both": ([grouped("a"), group("v1alpha2")], [(1, ("Pod shop/a",))]),
+    "what groups are made of": ([group("v1alpha1", "Workload")], [(1, ())]),
+    "groups of another scheduler": ([group("v1alpha1", name="scheduling.x-k8s.io")], []),
+}
+
+
+@pytest.mark.parametrize(("objects", "expected"), DUMPS.values(), ids=DUMPS.keys())
+def test_what_a_dump_shows(objects: list[dict[str, Any]], expected: list[tuple[int, tuple[str, ...]]]) -> None:
+    assert said(kwhatif.preempt(load(*objects))) == expected
+
+
+def test_a_workload_of_the_dump_that_makes_such_pods() -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {**GROUPED, "containers": [{"name": "c", "image": "i"}]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "shop"}}
+    assert said(kwhatif.preempt(load({**job, "spec": {"template": template}}))) == [(0, ("Job shop/j",))]
+
+
+def test_a_saved_snapshot_says_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "snapshot.json"
+    kwhatif.save_snapshot(file, [*NODES, grouped("a"), group()])
+    assert said(kwhatif.preempt(kwhatif.load(file, kubernetes_version="1.37"))) == []
+
+
+#: Gates and manifests -> what is said of them.
+MANIFESTS: dict[str, tuple[str, list[dict[str, Any]], list[tuple[int, tuple[str, ...]]]]] = {
+    "the API server drops the field": ("", [grouped("a")], []),
+    "where the gate is on": (ON, [grouped("a"), written("b")], []),
+    "nothing of the kind": (ON, [written("b")], []),
+    "a group": ("", [grouped("a"), group()], []),
+    "a group of an alpha version": ("", [grouped("a"), group("v1alpha3")], [(1, ())]),
+}
+
+
+@pytest.mark.parametrize(("gates", "objects", "expected"), MANIFESTS.values(), ids=MANIFESTS.keys())
+def test_what_manifests_show(
+    gates: str, objects: list[dict[str, Any]], expected: list[tuple[int, tuple[str, ...]]]
+) -> None:
+    assert said(kwhatif.schedule(load(gates=gates), *objects)) == expected

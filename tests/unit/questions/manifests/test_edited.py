@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from tests.unit.questions.test_injections import RS, node, owner
+from tests.unit.workloads.test_injections import RS, node, owner
 
 Json = dict[str, Any]
 

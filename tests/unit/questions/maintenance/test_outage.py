@@ -18,7 +18,7 @@ from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.render.worded import worded_story
 from kwhatif.report.story import BlockedRow, Story
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
-from tests.unit.questions.test_drain import QUICK, READY, bare, web
+from tests.unit.questions.maintenance.test_drain import QUICK, READY, bare, web
 
 
 def living(name: str) -> NodeBuilder:

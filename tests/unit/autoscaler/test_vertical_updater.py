@@ -9,7 +9,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report.deciders import ResizeRow, UpdaterRow
-from tests.unit.questions.test_injections import Json, container, node, owner, pod, replica_set, template, workload
+from tests.unit.workloads.test_injections import Json, container, node, owner, pod, replica_set, template, workload
 
 NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 YOUNG, OLD = "2026-01-02T06:00:00Z", "2026-01-01T06:00:00Z"

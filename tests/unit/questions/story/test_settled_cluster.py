@@ -8,7 +8,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation, harm_of
 from kwhatif.simulation.tally import BudgetStanding
 from tests.builders import cluster, node
-from tests.unit.questions.test_drain import QUICK
+from tests.unit.questions.maintenance.test_drain import QUICK
 
 
 def standings(**overruns: int) -> dict[str, BudgetStanding]:

@@ -10,7 +10,7 @@ import pytest
 
 import kwhatif
 from kwhatif.scheduler.framework.reference import use_reference
-from tests.unit.questions.test_injections import owner
+from tests.unit.workloads.test_injections import owner
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.render.story import first_line
 from kwhatif.report import Report
 from tests import FIXTURES
-from tests.unit.questions.test_drain import bare, web
-from tests.unit.questions.test_outage import THREE, lost, patient
+from tests.unit.questions.maintenance.test_drain import bare, web
+from tests.unit.questions.maintenance.test_outage import THREE, lost, patient
 
 ANYWAY = FIXTURES / "simulate" / "anyway.yaml"
 CONDITIONS = ("harm", "pending", "stalled", "cycling", "failed")

@@ -25,7 +25,7 @@ from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
 from kwhatif.workloads.custom import pods_from_template_path
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
-from tests.unit.questions.test_judge import FAILURES, ask, row, stored
+from tests.unit.questions.judging.test_judge import FAILURES, ask, row, stored
 from tests.unit.render.test_answer import shown
 
 HUGE = 2**31 - 1
