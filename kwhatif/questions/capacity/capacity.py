@@ -15,7 +15,7 @@ from kwhatif.edits.edit import SourcedEdit
 from kwhatif.edits.made import add_nodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, PodsLeftByAutoscaler
-from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
+from kwhatif.questions.capacity.filling import CapacityCount, CountedPart, Fit
 from kwhatif.questions.judging.question import as_unschedulable
 from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import edit_session
@@ -35,7 +35,7 @@ MOST_NODES = 5_000
 class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is counted, and how far."""
 
-    parts: Sequence[Part]
+    parts: Sequence[CountedPart]
     #: Everything that was given, workloads and others.
     applied: Sequence[Applied] = ()
     #: Kind of custom resources -> where their pod templates are.

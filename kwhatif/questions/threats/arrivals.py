@@ -27,7 +27,7 @@ from kwhatif.kube.model.pod_spec import (
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Job
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
-from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.filling import CountedPart
 from kwhatif.questions.capacity.more import pods_without_end
 from kwhatif.questions.capacity.room import free
 from kwhatif.questions.judging.judge import judge
@@ -223,7 +223,7 @@ class Arrivals:
 def _victims_of_one_more(session: Session, applied: Applied) -> tuple[str, ...]:
     """The pods that one more pod of the workload evicts, after the pending pods before it."""
     session, (*_, one) = with_groups(session, (applied,))
-    question = CapacityQuestion(parts=(Part(one),), applied=(one,), limit=1, evicts=True)
+    question = CapacityQuestion(parts=(CountedPart(one),), applied=(one,), limit=1, evicts=True)
     found = ask_capacity(session, question).capacity
     return () if found is None or found.preempting is None else found.preempting.victims
 
