@@ -77,19 +77,24 @@ def _best(options: Sequence[Option], score: Callable[[Option], float]) -> Sequen
 
 
 def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
-    """QUIRK: (waste.go) an option without any waste equals upstream's initial score of 0; the result is the same."""
-    return _best(options, _waste)
+    """The options with the least waste.
+
+    QUIRK: (waste.go) nothing is less than NaN: an option with this waste is chosen if, and only if, it comes first.
+    """
+    return options[:1] if options and math.isnan(_waste(options[0])) else _best(options, _waste)
 
 
 def _waste(option: Option) -> float:
-    """The sum of the unrequested shares of cpu and of memory of the nodes."""
+    """The sum of the unrequested shares of cpu and of memory of the nodes; NaN or -inf if a node has none."""
     requested = [pod.resources.requested for pod in option.pods]
-    there = _capacity(option.template.node)
-    asked = sum(each.cpu for each in requested), sum(each.memory for each in requested)
-    return sum(
-        (each * option.nodes - used) / (each * option.nodes) if each else math.nan
-        for each, used in zip(there, asked, strict=True)
-    )
+    cpu, memory = (amount * option.nodes for amount in _capacity(option.template.node))
+    return _unused(cpu, sum(each.cpu for each in requested)) + _unused(memory, sum(each.memory for each in requested))
+
+
+def _unused(capacity: int, requested: int) -> float:
+    if not capacity:
+        return -math.inf if requested else math.nan
+    return (capacity - requested) / capacity
 
 
 def _capacity(node: Node) -> tuple[int, int]:
