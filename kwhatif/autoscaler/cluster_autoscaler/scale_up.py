@@ -14,14 +14,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_t
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent, shown
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.autoscaler.contract import (
-    GroupDelta,
-    GroupRefusal,
-    NearestGroup,
-    RefusedPod,
-    ScaleUpOption,
-    ScalingRound,
-)
+from kwhatif.autoscaler.contract import GroupDelta, GroupRefusal, NearestGroup, RefusedPod, ScaleUpOption, ScalingRound
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.autoscaler.karpenter.amounts import (
-    Amounts,
-    fits,
-    merged,
-    requests_of,
-)
+from kwhatif.autoscaler.karpenter.amounts import Amounts, fits, merged, requests_of
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
     InstanceType,

@@ -8,11 +8,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, Sum, fits, merged, parsed, requests_of, subtracted
-from kwhatif.autoscaler.karpenter.claims import (
-    NodeClaimTemplate,
-    daemon_groups,
-    own_requirements,
-)
+from kwhatif.autoscaler.karpenter.claims import NodeClaimTemplate, daemon_groups, own_requirements
 from kwhatif.autoscaler.karpenter.instance_types import variety
 from kwhatif.autoscaler.karpenter.nodes import ClusterState, StateNode, duration_of, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.pods import PodData, is_daemon, taints_objection, uses_claims

@@ -12,12 +12,7 @@ from kwhatif.autoscaler.contract import Autoscaler, Decided, NewNode, ScalingPla
 from kwhatif.autoscaler.karpenter.amounts import parsed, subtracted
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.disruption import disruption_plan
-from kwhatif.autoscaler.karpenter.instance_types import (
-    Catalogue,
-    InstanceType,
-    Offering,
-    catalogue_of,
-)
+from kwhatif.autoscaler.karpenter.instance_types import Catalogue, InstanceType, Offering, catalogue_of
 from kwhatif.autoscaler.karpenter.nodes import ClusterState
 from kwhatif.autoscaler.karpenter.provisioning import launched, provisioning_round
 from kwhatif.autoscaler.karpenter.requirements import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, OS, one_of

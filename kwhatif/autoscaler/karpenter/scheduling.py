@@ -12,12 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, largest, subtracted
-from kwhatif.autoscaler.karpenter.claims import (
-    Addition,
-    NewClaim,
-    NodeClaimTemplate,
-    Reservations,
-)
+from kwhatif.autoscaler.karpenter.claims import Addition, NewClaim, NodeClaimTemplate, Reservations
 from kwhatif.autoscaler.karpenter.existing_nodes import ExistingNode, SchedulerInputs
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.nodes import nanos_of

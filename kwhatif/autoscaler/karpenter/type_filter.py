@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kwhatif.autoscaler.karpenter.amounts import (
-    Amounts,
-    fits,
-    merged,
-    resources_text,
-    shown_requests,
-    shown_sum,
-)
-from kwhatif.autoscaler.karpenter.instance_types import (
-    InstanceType,
-    Variety,
-)
-from kwhatif.autoscaler.karpenter.pods import (
-    PodData,
-)
-from kwhatif.autoscaler.karpenter.requirements import (
-    Requirements,
-)
+from kwhatif.autoscaler.karpenter.amounts import Amounts, fits, merged, resources_text, shown_requests, shown_sum
+from kwhatif.autoscaler.karpenter.instance_types import InstanceType, Variety
+from kwhatif.autoscaler.karpenter.pods import PodData
+from kwhatif.autoscaler.karpenter.requirements import Requirements
 from kwhatif.kube.matching.nodes import HostPort, conflicts
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import NANO, Quantity
