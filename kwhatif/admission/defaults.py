@@ -88,10 +88,7 @@ def default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec
 
 
 def _with_amounts(
-    spec: PodSpec,
-    resources: ResourceRequirements,
-    limits: dict[str, QuantityText],
-    requests: dict[str, QuantityText],
+    spec: PodSpec, resources: ResourceRequirements, limits: dict[str, QuantityText], requests: dict[str, QuantityText]
 ) -> PodSpec:
     if limits == resources.limits and requests == resources.requests:
         return spec

@@ -141,21 +141,20 @@ def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
         return no_priority_class(pod, spec.priority_class_name)
     value, policy = _value_and_policy(priority_class)
     if spec.priority not in (None, value):
-        return forbidden(
-            pod,
-            f"the integer value of priority ({spec.priority}) must not be provided in pod spec;"
-            f" priority admission controller computed {value} from the given PriorityClass name",
-            Forbidden("Priority"),
-        )
+        return not_computed(pod, f"integer value of priority ({spec.priority})", "pod spec", value)
     if spec.preemption_policy not in ("", policy):
-        return forbidden(
-            pod,
-            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec;"
-            f" priority admission controller computed {policy} from the given PriorityClass name",
-            Forbidden("Priority"),
-        )
+        return not_computed(pod, f"string value of PreemptionPolicy ({spec.preemption_policy})", "pod spec", policy)
     name = _name(priority_class)
     return replace(pod, spec=replace(spec, priority=value, priority_class_name=name, preemption_policy=policy))
+
+
+def not_computed(obj: KubernetesObject, given: str, where: str, computed: object) -> Denied:
+    """The rejection of an object with another value than that of its PriorityClass."""
+    reason = (
+        f"the {given} must not be provided in {where};"
+        f" priority admission controller computed {computed} from the given PriorityClass name"
+    )
+    return forbidden(obj, reason, Forbidden("Priority"))
 
 
 def _value_and_policy(priority_class: PriorityClass | None) -> tuple[int, str]:

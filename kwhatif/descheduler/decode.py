@@ -253,9 +253,7 @@ class PolicyReader:
             raise self._failed(decoded.error, decoded.error_at)
         return decoded.value, [
             FieldIgnored(
-                where=f"{self._name}: {field}",
-                problem="the descheduler has no such field, and ignores it",
-                hint=hint,
+                where=f"{self._name}: {field}", problem="the descheduler has no such field, and ignores it", hint=hint
             )
             for field, hint in decoded.unknown.items()
         ]

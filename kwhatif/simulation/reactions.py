@@ -277,12 +277,7 @@ class Reactions:
             known = self.refusals.get((number, key))
             since = len(self._api_server.history.events) if known is None else known.since
             self.refusals[number, key] = CreateRefusal(
-                actor,
-                write.obj,
-                denied,
-                since,
-                self._api_server.state.generation,
-                self._again.get((number, key)),
+                actor, write.obj, denied, since, self._api_server.state.generation, self._again.get((number, key))
             )
             return
 

@@ -35,19 +35,10 @@ _INTEGERS = frozenset(
     }
 )
 #: Valid names without a domain (`standardResources`), besides hugepages.
-_STANDARD = _INTEGERS | {
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    "requests.storage",
-    "storage",
-}
+_STANDARD = _INTEGERS.union(
+    (CPU, EPHEMERAL_STORAGE, MEMORY, "storage", "requests.storage"),
+    (f"{part}.{name}" for part in ("limits", "requests") for name in (CPU, EPHEMERAL_STORAGE, MEMORY)),
+)
 _OF_CONTAINERS = frozenset({CPU, EPHEMERAL_STORAGE, MEMORY})
 _COMPUTE = (CPU, MEMORY)
 

@@ -315,11 +315,7 @@ class ScaleUp:
 
 
 def upcoming(
-    settings: NodeGroups,
-    snapshot: Snapshot,
-    templates: Mapping[str, Template],
-    unready: Mapping[str, Node],
-    now: int,
+    settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], unready: Mapping[str, Node], now: int
 ) -> None:
     """Add the nodes that were already requested from the cloud, empty; they replace nodes that are starting.
 

@@ -120,11 +120,7 @@ class Topology:
     """The groups of one round (`scheduling.Topology`)."""
 
     def __init__(
-        self,
-        standing: Standing,
-        nodes: Sequence[StandingNode],
-        domains: Mapping[str, Domains],
-        pods: Sequence[PodData],
+        self, standing: Standing, nodes: Sequence[StandingNode], domains: Mapping[str, Domains], pods: Sequence[PodData]
     ) -> None:
         self._standing = standing
         #: The nodes of this round that are registered.

@@ -103,10 +103,7 @@ def spread_filter(pod: Pod, constraint: TopologySpreadConstraint) -> TopologyNod
         terms = required.node_selector_terms
         found = tuple(selector.plus(selector_requirements(term.match_expressions)) for term in terms)
     return TopologyNodeFilter(
-        found,
-        constraint.node_taints_policy or IGNORE,
-        constraint.node_affinity_policy or HONOR,
-        pod.spec.tolerations,
+        found, constraint.node_taints_policy or IGNORE, constraint.node_affinity_policy or HONOR, pod.spec.tolerations
     )
 
 
