@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject, in_namespace
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
@@ -179,24 +179,12 @@ Amounts = Mapping[str, int]
 Constraint = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
 
 
-def _by_namespace(cluster: Cluster) -> Mapping[str, Sequence[LimitRange]]:
-    found: dict[str, list[LimitRange]] = {}
-    for limits in cluster.all(LimitRange).values():
-        found.setdefault(limits.metadata.namespace, []).append(limits)
-    return found
-
-
-def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
-    """The LimitRanges of a namespace."""
-    return cluster.derived(_by_namespace, LimitRange).get(namespace, ())
-
-
 # --- defaults ----------------------------------------------------------------------------------------
 
 
 def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with the default requests and limits of its namespace."""
-    for limits in limit_ranges(pod.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, pod.metadata.namespace, cluster):
         fill, spec = partial(_fill, _defaults(limits)), pod.spec
         containers, init_containers = each(fill, spec.containers), each(fill, spec.init_containers)
         pod = with_parts(pod, spec=with_parts(spec, containers=containers, init_containers=init_containers))
@@ -226,7 +214,7 @@ def _fill(defaults: ResourceRequirements, container: Container) -> Container:
 
 def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
     """The rejection of a pod that requests more, or less, than its namespace allows."""
-    for limits in limit_ranges(pod.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, pod.metadata.namespace, cluster):
         messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
         if messages:
             return forbidden(pod, aggregate(messages), LimitRangeViolated())
@@ -236,7 +224,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
 def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
     """The rejection of a claim that requests more storage, or less, than its namespace allows."""
     requests = amounts(claim.spec.resources.requests)
-    for limits in limit_ranges(claim.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, claim.metadata.namespace, cluster):
         items = [item for item in limits.spec.limits if item.type == _CLAIM]
         messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
         messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.plugins import fill_in_limits, limit_ranges
+from kwhatif.admission.plugins import fill_in_limits
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY, units
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
-from kwhatif.kube.model.cluster import Cluster, ObjectRef, lacks
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, in_namespace, lacks
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfiguration, Webhook
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, MutatingWebhookConfiguration, Webhook
 from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity
 from kwhatif.kube.model.workload import POD_SOURCES
 
@@ -205,7 +205,8 @@ def _limit(name: str, amount: int, requests: _Amounts, limits: _Amounts, item: L
 
 def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | None:
     """The LimitRanges of the namespace for pods or for containers, combined into one (`getLimitRangeItem`)."""
-    items = [item for found in limit_ranges(namespace, cluster) for item in found.spec.limits if item.type == kind]
+    found = in_namespace(LimitRange, namespace, cluster)
+    items = [item for limits in found for item in limits.spec.limits if item.type == kind]
     items = [item for item in items if item.max or item.min or item.default]
     if not items:
         return None
@@ -257,7 +258,7 @@ def _boundary(field: str, name: str, requests: _Amounts, limits: _Amounts, item:
     return _in_proportion(name, requests[name], limit, bound)
 
 
-def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRangeItem, name: str) -> None:
+def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRange, LimitRangeItem, name: str) -> None:
     """Bring the sum over the pod within its LimitRange, all containers in proportion (`applyPodLimitRange`)."""
     total = total_limit = 0
     for container in pod.spec.containers:

@@ -7,14 +7,14 @@ settled, except for objects that edits have changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Controller, SyncResult, Update, View
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, in_namespace, key_of
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
@@ -149,8 +149,7 @@ class ControllerRefs:
         return (key_of(owner),) if found else ()
 
     def _adopters(self, obj: Any, view: View) -> Iterator[str]:
-        in_namespace = view.state.cluster.derived(_BY_NAMESPACE[self._kind], self._kind)
-        for owner in in_namespace.get(obj.metadata.namespace, ()):
+        for owner in in_namespace(self._kind, obj.metadata.namespace, view.state.cluster):
             if _may_select(owner, obj) and (selector := selector_of(owner)) and selector.matches(obj.metadata.labels):
                 yield key_of(owner)
 
@@ -225,16 +224,5 @@ def _selector_field(owner: KubernetesObject) -> object:
     return owner.spec.selector  # type: ignore[attr-defined]
 
 
-def _by_namespace(kind: type[Claiming]) -> Callable[[Cluster], Mapping[str, Sequence[Claiming]]]:
-    def build(cluster: Cluster) -> Mapping[str, Sequence[Claiming]]:
-        found: dict[str, list[Claiming]] = {}
-        for owner in cluster.all(kind).values():
-            found.setdefault(owner.metadata.namespace, []).append(owner)
-        return found
-
-    return build
-
-
 CLAIMING: tuple[type[Claiming], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
-_BY_NAMESPACE = {kind: _by_namespace(kind) for kind in CLAIMING}
 CONTROLLERS: tuple[Controller, ...] = tuple(map(ControllerRefs, CLAIMING))

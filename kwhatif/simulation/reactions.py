@@ -101,11 +101,11 @@ class Reactions:
         for before, after in edited:
             self._observe(before, after, None)
 
-    def sync_soon(self, name: str, key: str) -> None:
-        """Make the key of the controller of that name due."""
+    def sync_soon(self, name: str) -> None:
+        """Make the only key of the controller of that name due."""
         for number, controller in enumerate(self._controllers):
             if controller.name == name:
-                self._due[number].setdefault(key, None)
+                self._due[number].setdefault("", None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller of the object syncs it, as if it were new."""
@@ -232,7 +232,7 @@ class Reactions:
         rounds = 0
         while any(map(self._due.__getitem__, numbers)):
             rounds += 1
-            if rounds > self._most_rounds():
+            if rounds > 10 * len(self._api_server.state.pods) + 10_000:
                 names = {f"{self._controllers[number].name} {key}" for number in numbers for key in self._due[number]}
                 raise LivelockError(f"controllers react to each other without end: {', '.join(sorted(names)[:5])}")
             for number in numbers:
@@ -247,9 +247,6 @@ class Reactions:
             found = [number for number, one in enumerate(self._controllers) if one.name not in without]
             known = self._others[without] = found
         return known
-
-    def _most_rounds(self) -> int:
-        return 10 * len(self._api_server.state.pods) + 10_000
 
     def _sync(self, number: int, key: str, because: int | None) -> None:
         controller = self._controllers[number]

@@ -103,14 +103,6 @@ def _capacity(node: Node) -> tuple[int, int]:
     return milli_value(parse_quantity(capacity.get(CPU, 0))), value(parse_quantity(capacity.get(MEMORY, 0)))
 
 
-def _most_pods(options: Sequence[Option]) -> Sequence[Option]:
-    return _best(options, lambda option: -len(option.pods))
-
-
-def _least_nodes(options: Sequence[Option]) -> Sequence[Option]:
-    return _best(options, lambda option: option.nodes)
-
-
 def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
     """The groups with the highest priority. Groups without one (or below -1) count only if no group has one."""
     known = [option for option in options if option.group.priority is not None and option.group.priority >= -1]
@@ -119,8 +111,8 @@ def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
 
 _FILTERS: Mapping[str, Callable[[Sequence[Option]], Sequence[Option]]] = {
     "least-waste": _least_waste,
-    "most-pods": _most_pods,
-    "least-nodes": _least_nodes,
+    "most-pods": lambda options: _best(options, lambda option: -len(option.pods)),
+    "least-nodes": lambda options: _best(options, lambda option: option.nodes),
     "priority": _highest_priority,
 }
 

@@ -85,8 +85,7 @@ def _delay(text: str) -> int:
 class Equivalence:
     """Numbers groups of equivalent pods: of one controller, with equal labels and specs; up to a limit."""
 
-    def __init__(self, *, by_controller: int = _MOST_KINDS) -> None:
-        self._most = by_controller
+    def __init__(self) -> None:
         self._known: dict[str, dict[bytes, int]] = {}
         self._next = 0
         self._said = cache(lambda info: said_of(info.pod))
@@ -101,7 +100,7 @@ class Equivalence:
         if said in known:
             return known[said]
         number = self._new()
-        if len(known) < self._most:
+        if len(known) < _MOST_KINDS:
             known[said] = number
         return number
 

@@ -185,12 +185,9 @@ class ScaleUp:
 
     def _find_takers(self, group: NodeGroup) -> None:
         """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
-        template = self._templates[group.name]
-        trial = self._snapshot.fork()
-        node, pods, besides = template.made("0")
-        trial.add_node(node, pods, besides)
+        trial, node = self._with_node(self._templates[group.name])
         for found in self._pods:
-            objection = trial.objection(found.pods[0], node.metadata.name)
+            objection = trial.objection(found.pods[0], node)
             if objection is None:
                 found.takers.add(group.name)
             else:
@@ -294,10 +291,15 @@ class ScaleUp:
         return {name: verdict for name, verdict in tried.items() if verdict is not None}
 
     def _objection(self, template: Template, pod: PodInfo) -> Verdict | None:
+        trial, node = self._with_node(template)
+        return trial.objection(pod, node)
+
+    def _with_node(self, template: Template) -> tuple[Snapshot, str]:
+        """The cluster with one more node of this template, and the node's name."""
         trial = self._snapshot.fork()
         node, pods, besides = template.made("0")
         trial.add_node(node, pods, besides)
-        return trial.objection(pod, node.metadata.name)
+        return trial, node.metadata.name
 
     def _nearest(self, found: _Group, skipped: Mapping[str, Verdict]) -> NearestGroup | None:
         """The closest group: one that fits the pod but cannot grow; else the one whose new node lacks the least."""

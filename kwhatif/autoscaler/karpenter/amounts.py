@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from kwhatif.kube.gates import ResizeRules
-from kwhatif.kube.matching.requests import add_into, pod_requests, requested
+from kwhatif.kube.matching.requests import add_into, max_into, pod_requests, requested
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount, parse_quantity
 
@@ -55,9 +55,7 @@ def largest(parts: Iterable[Amounts]) -> Sum:
     """The largest amount of each resource (`MaxResources`)."""
     found: Sum = {}
     for part in parts:
-        for name, amount in part.items():
-            if name not in found or amount > found[name]:
-                found[name] = amount
+        max_into(found, part)
     return found
 
 

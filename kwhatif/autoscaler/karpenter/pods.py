@@ -269,10 +269,8 @@ class PdbLimits:
         return is_reschedulable(pod) and is_disruptable(pod, now) and self.blocking(pod, now, fully=True) is None
 
 
-def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = NOTHING) -> Selector:
-    """The selector, compiled; one that is not valid selects nothing."""
-    if selector is None:
-        return missing
+def selector_or_nothing(selector: LabelSelector | None) -> Selector:
+    """The selector, compiled; a missing or invalid one selects nothing."""
     try:
         return compile_selector(selector)
     except SelectorError:
