@@ -258,7 +258,7 @@ def _boundary(field: str, name: str, requests: _Amounts, limits: _Amounts, item:
     return _in_proportion(name, requests[name], limit, bound)
 
 
-def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRange, LimitRangeItem, name: str) -> None:
+def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRangeItem, name: str) -> None:
     """Bring the sum over the pod within its LimitRange, all containers in proportion (`applyPodLimitRange`)."""
     total = total_limit = 0
     for container in pod.spec.containers:
