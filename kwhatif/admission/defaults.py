@@ -74,8 +74,8 @@ def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
     for name in requests:
         everywhere = bool(containers) and all(name in each.resources.limits for each in containers)
         if everywhere and name not in limits and is_pod_level_resource(name):
-            asked = amounts({name: requests[name]})[name]
-            limits[name] = str(max(together[name], asked))
+            request = amounts({name: requests[name]})[name]
+            limits[name] = str(max(together[name], request))
     return with_parts(pod, spec=_with_amounts(pod.spec, resources, limits, requests))
 
 

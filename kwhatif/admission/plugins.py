@@ -273,41 +273,41 @@ def _comparable(*quantities: int) -> tuple[int, ...]:
 
 
 def _min(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"minimum {name} usage per {kind} is {bound}"
+    bounded = f"minimum {name} usage per {kind} is {bound}"
     request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in requests:
-        return f"{said}.  No request is specified"
+        return f"{bounded}.  No request is specified"
     if request < least:
-        return f"{said}, but request is {requests[name]}"
-    return f"{said}, but limit is {limits[name]}" if name in limits and limit < least else None
+        return f"{bounded}, but request is {requests[name]}"
+    return f"{bounded}, but limit is {limits[name]}" if name in limits and limit < least else None
 
 
 def _max(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"maximum {name} usage per {kind} is {bound}"
+    bounded = f"maximum {name} usage per {kind} is {bound}"
     request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in limits:
-        return f"{said}.  No limit is specified"
+        return f"{bounded}.  No limit is specified"
     if limit > most:
-        return f"{said}, but limit is {limits[name]}"
-    return f"{said}, but request is {requests[name]}" if name in requests and request > most else None
+        return f"{bounded}, but limit is {limits[name]}"
+    return f"{bounded}, but request is {requests[name]}" if name in requests and request > most else None
 
 
 def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     del limits
-    said = f"maximum {name} usage per {kind} is {bound}"
+    bounded = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
-        return f"{said}.  No request is specified"
+        return f"{bounded}.  No request is specified"
     request, most = _comparable(requests[name], bound)
-    return f"{said}, but request is {requests[name]}" if request > most else None
+    return f"{bounded}, but request is {requests[name]}" if request > most else None
 
 
 def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"{name} max limit to request ratio per {kind} is {bound}"
+    bounded = f"{name} max limit to request ratio per {kind} is {bound}"
     request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if not request:
-        return f"{said}, but no request is specified or request is 0"
+        return f"{bounded}, but no request is specified or request is 0"
     if not limit:
-        return f"{said}, but no limit is specified or limit is 0"
+        return f"{bounded}, but no limit is specified or limit is 0"
     # Computed in floating point, with upstream's rounding.
     ratio = limit / request
-    return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None
+    return f"{bounded}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

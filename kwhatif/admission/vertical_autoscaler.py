@@ -118,8 +118,8 @@ def recommended(
         row.container_name: getattr(row, bound) for row in known.container_recommendations
     }
     every = list(_scaled(pod.spec))
-    asked = [each for each in every if each.name in targets and _policy(each.name, vpa).mode != OFF]
-    wanted = {each.name: _controlled(targets[each.name], _policy(each.name, vpa)) for each in asked}
+    controlled = [each for each in every if each.name in targets and _policy(each.name, vpa).mode != OFF]
+    wanted = {each.name: _controlled(targets[each.name], _policy(each.name, vpa)) for each in controlled}
     if not any(wanted.values()):
         return {}
     of_container, of_pod = (_limits_of(kind, pod.metadata.namespace, cluster) for kind in ("Container", "Pod"))
@@ -215,10 +215,10 @@ def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | 
     return LimitRangeItem(type=kind, max=_sorted_out(most, 0), min=_sorted_out(least, -1), default=default)
 
 
-def _sorted_out(bounds: Sequence[ResourceList], place: int) -> ResourceList:
+def _sorted_out(bounds: Sequence[ResourceList], index: int) -> ResourceList:
     """For each resource: its bounds, sorted from the lowest to the highest, and of these the one at this index."""
     every = {name: sorted((each[name] for each in bounds if name in each), key=parse_quantity) for name in SCALED}
-    return {name: found[place] for name, found in every.items() if found}
+    return {name: found[index] for name, found in every.items() if found}
 
 
 def _of(item: LimitRangeItem | None, field: str, name: str) -> int:

@@ -27,7 +27,7 @@ from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
 #: A namespace, and a label of objects in it; None: all objects in it.
-_Place = tuple[str, tuple[str, str] | None]
+_Entry = tuple[str, tuple[str, str] | None]
 #: Keys of objects: a set that is cheap to fork.
 _Keys = Overlay[str, bool]
 
@@ -40,18 +40,18 @@ class Orphans(Generic[T]):
 
     def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
         self._kind = kind
-        self._places: Overlay[_Place, _Keys] = Overlay()
+        self._entries_of: Overlay[_Entry, _Keys] = Overlay()
         for obj in objects:
             if controller_of(obj.metadata) is None:
                 self._file(obj)
 
     def there_are_any(self, namespace: str) -> bool:
         """Whether the namespace has an orphan."""
-        return bool(self._places.get((namespace, None)))
+        return bool(self._entries_of.get((namespace, None)))
 
     def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
         """The orphans in the namespace that the selector matches, by name."""
-        keys = self._places.get((namespace, selector.pair)) or ()
+        keys = self._entries_of.get((namespace, selector.pair)) or ()
         found = cluster.select(self._kind, sorted(keys))
         return [obj for obj in found if selector.matches(obj.metadata.labels)]
 
@@ -61,27 +61,27 @@ class Orphans(Generic[T]):
         if was == now and (before is None) is (after is None):
             return self
         other = cast("Self", Orphans(self._kind, ()))
-        other._places = self._places.fork()
+        other._entries_of = self._entries_of.fork()
         if before is not None and was is not None:
-            for place in _places(before):
-                other._own(place).pop(key_of(before))
+            for entry in _entries_of(before):
+                other._own(entry).pop(key_of(before))
         if after is not None and now is not None:
             other._file(after)
         return other
 
     def _file(self, obj: KubernetesObject) -> None:
-        for place in _places(obj):
-            self._own(place).put(key_of(obj), True)
+        for entry in _entries_of(obj):
+            self._own(entry).put(key_of(obj), True)
 
-    def _own(self, place: _Place) -> _Keys:
+    def _own(self, entry: _Entry) -> _Keys:
         """The keys of this namespace and label, copied before the change because an earlier index still uses them."""
-        known = self._places.get(place)
+        known = self._entries_of.get(entry)
         own = Overlay() if known is None else known.fork()
-        self._places.put(place, own)
+        self._entries_of.put(entry, own)
         return own
 
 
-def _places(obj: KubernetesObject) -> Iterable[_Place]:
+def _entries_of(obj: KubernetesObject) -> Iterable[_Entry]:
     namespace = obj.metadata.namespace
     return ((namespace, pair) for pair in (None, *obj.metadata.labels.items()))
 
@@ -101,7 +101,7 @@ def orphan_sets(cluster: Cluster) -> Orphans[ReplicaSet]:
 
 
 def _pods(cluster: Cluster) -> Orphans[Pod]:
-    keys: Any = (key for place, each in survey_of(cluster).controlled.items() if not place[1] for key in each.keys)
+    keys: Any = (key for entry, each in survey_of(cluster).controlled.items() if not entry[1] for key in each.keys)
     return Orphans(Pod, cluster.select(Pod, keys))
 
 

@@ -23,7 +23,7 @@ from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, said_of_update
+from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, update_event
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
@@ -132,11 +132,11 @@ class ApiServer(SimulatedView):
     def assume(self, *changes: Upsert | Delete | Evict) -> None:
         """Change the state without a request: nothing that watches sees it, but who owns what is kept up to date."""
         cluster = self.state.cluster
-        places = [_place(change) for change in changes]
-        before = [cluster.get(*place) for place in places]
+        refs = [_kind_and_key(change) for change in changes]
+        before = [cluster.get(*ref) for ref in refs]
         self.state.apply(*changes)
-        for place, was in zip(places, before, strict=True):
-            self._has_changed(was, cluster.get(*place))
+        for ref, was in zip(refs, before, strict=True):
+            self._has_changed(was, cluster.get(*ref))
 
     def decide(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
         """Admission has decided about a pod that is to be created."""
@@ -235,8 +235,8 @@ class ApiServer(SimulatedView):
         obj = with_times(obj, before, self.stamp(self.now))
         if before is None or before == obj:
             return
-        said = said_of_update(before, obj)
-        event = because if said is None else self.note(because, actor, said.verb, obj, detail=said.detail)
+        found = update_event(before, obj)
+        event = because if found is None else self.note(because, actor, found.verb, obj, detail=found.detail)
         self.put(obj, event)
         if isinstance(obj, Pod) and obj.metadata.deletion_timestamp and is_terminal(obj) and not held(obj):
             self._drop_pod(obj, "Deleted", actor, event)
@@ -305,7 +305,7 @@ class ApiServer(SimulatedView):
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
 
 
-def _place(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
+def _kind_and_key(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
     """Kind and key of what it changes."""
     match change:
         case Upsert():

@@ -253,8 +253,8 @@ class Kubelets:
             return
         api_server = self._api_server
         if pod.spec.volumes and (missing := self.attachments.attach(pod)):
-            said = self.attachments.message(missing)
-            api_server.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, said)
+            why = self.attachments.message(missing)
+            api_server.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, why)
             return
         delay = self._parameters.readiness_of(pod)
         at_once = delay == 0

@@ -166,8 +166,8 @@ def _pod(pod: Pod) -> tuple[object, ...]:
     owner = controller_of(meta)
     who = key_of(pod) if owner is None or owner.kind == _NAMED else f"{owner.kind} {meta.namespace}/{owner.name}"
     revision = tuple(meta.labels.get(label, "") for label in _REVISIONS)
-    place = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
-    return who, revision, _phase(pod), *place
+    where = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
+    return who, revision, _phase(pod), *where
 
 
 def _phase(pod: Pod) -> str:

@@ -110,9 +110,9 @@ class WorkloadTally:
             self._count(pod, -1)
         meta = after.metadata
         self._roots = {
-            place: root
-            for place, root in self._roots.items()
-            if place[:3] != (type(after).__name__, meta.namespace, meta.name)
+            owner: root
+            for owner, root in self._roots.items()
+            if owner[:3] != (type(after).__name__, meta.namespace, meta.name)
         }
         for pod in pods:
             self._count(pod, 1)
@@ -133,10 +133,10 @@ class WorkloadTally:
         owner = controller_of(meta)
         if owner is None:
             return f"Pod {key_of(pod)}"
-        place = owner.kind, meta.namespace, owner.name, owner.uid
-        found = self._roots.get(place)
+        controller = owner.kind, meta.namespace, owner.name, owner.uid
+        found = self._roots.get(controller)
         if found is None:
-            found = self._roots[place] = root_of(pod, self._api_server.state.cluster) or ""
+            found = self._roots[controller] = root_of(pod, self._api_server.state.cluster) or ""
         return found
 
     def _count_all(self) -> None:

@@ -119,8 +119,8 @@ class Rules:
 
     def of(self, pod: Pod) -> Drainability:
         """The verdict of the first rule that has one (`Rules.Drainable`)."""
-        said = (rule(pod) for rule in self._rules)
-        return next((each for each in said if each is not None), MOVES)
+        verdicts = (rule(pod) for rule in self._rules)
+        return next((each for each in verdicts if each is not None), MOVES)
 
     def moved(self, pods: Iterable[PodInfo]) -> MovedPods:
         """The pods of a node that must move (`GetPodsToMove`)."""

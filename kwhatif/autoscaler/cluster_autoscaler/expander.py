@@ -239,7 +239,7 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
         groups: of groups of equal size the first is filled first.
         nodes: how many to spread, at most what the groups' maxima allow.
     """
-    sizes = [[group.size, group.maximum, place] for place, group in enumerate(groups) if group.size != group.maximum]
+    sizes = [[group.size, group.maximum, index] for index, group in enumerate(groups) if group.size != group.maximum]
     sizes.sort(key=lambda each: each[0])
     left = min(nodes, sum(max(most - size, 0) for size, most, _ in sizes))
     start = current = 0
@@ -253,5 +253,5 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
             start += 1
         is_ahead = current < len(sizes) - 1 and chosen[0] > sizes[current + 1][0]
         current = current + 1 if is_ahead else start
-    added = {groups[place].name: size - groups[place].size for size, _, place in sizes}
+    added = {groups[index].name: size - groups[index].size for size, _, index in sizes}
     return {name: delta for name, delta in added.items() if delta}

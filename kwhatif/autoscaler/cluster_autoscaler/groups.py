@@ -195,12 +195,12 @@ def _read(source: str, texts: Sequence[str]) -> Arguments:
     flags = build_flags(single, lambda name, _: misread.append(name))
     wrong += (f"{name}={','.join(values[name])}" for name in misread)
     switches = {name: value == "true" for name, value in single.items() if is_switch(name)}
-    told = [name for name in values if name not in misread and hasattr(flags, name.replace("-", "_"))]
+    read = [name for name in values if name not in misread and hasattr(flags, name.replace("-", "_"))]
     return Arguments(
         source=source,
         flags=flags,
         expander=chain or None,
-        given=tuple(sorted([*told, *(["expander"] if chain else []), *(["nodes"] if bounds else [])])),
+        given=tuple(sorted([*read, *(["expander"] if chain else []), *(["nodes"] if bounds else [])])),
         unmodelled=(*unmodelled({**single, **switches}), *wrong),
         bounds=tuple(bounds),
     )

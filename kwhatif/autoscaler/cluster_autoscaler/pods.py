@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
-from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, shape_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod, is_daemon_pod, is_unschedulable, pod_condition
@@ -88,7 +88,7 @@ class Equivalence:
     def __init__(self) -> None:
         self._known: dict[str, dict[bytes, int]] = {}
         self._next = 0
-        self._said = cache(lambda info: said_of(info.pod))
+        self._shape = cache(lambda info: shape_of(info.pod))
 
     def number(self, info: PodInfo) -> int:
         """The number of the pod's group; a new one if it is equivalent to no other."""
@@ -96,12 +96,12 @@ class Equivalence:
         if owner is None or is_daemon(info.pod):
             return self._new()
         known = self._known.setdefault(owner.uid, {})
-        said = self._said(info)
-        if said in known:
-            return known[said]
+        shape = self._shape(info)
+        if shape in known:
+            return known[shape]
         number = self._new()
         if len(known) < _MOST_KINDS:
-            known[said] = number
+            known[shape] = number
         return number
 
     def _new(self) -> int:

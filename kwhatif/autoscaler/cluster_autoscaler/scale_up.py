@@ -280,9 +280,9 @@ class ScaleUp:
                 yield RefusedPod(pod=shown(pod), reasons=reasons, nearest=closest)
 
     def _reasons(self, found: _Group) -> dict[str, str]:
-        said = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
-        skipped = {name: why for name, why in self._skipped.items() if name not in said}
-        return said | skipped | found.dropped
+        objections = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
+        skipped = {name: why for name, why in self._skipped.items() if name not in objections}
+        return objections | skipped | found.dropped
 
     def _objections_of_skipped(self, found: _Group) -> Mapping[str, Verdict]:
         """The objections of new nodes of the skipped groups."""

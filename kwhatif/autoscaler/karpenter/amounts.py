@@ -64,10 +64,10 @@ def smallest(one: Amounts, other: Amounts) -> Sum:
     return {name: min(amount, other[name]) for name, amount in one.items() if name in other}
 
 
-def fits(asked: Amounts, free: Amounts) -> bool:
+def fits(requests: Amounts, free: Amounts) -> bool:
     """Whether the requests fit; if any free amount is negative, nothing fits (`Fits`)."""
     get = free.get
-    for name, amount in asked.items():
+    for name, amount in requests.items():
         if amount > get(name, 0):
             return False
     return not free or min(free.values()) >= 0

@@ -43,12 +43,12 @@ def remaining_types(
     for group in groups:
         if _port_conflict(ports, group, taken):
             continue
-        asked = merged(requests, group.overhead) if group.overhead else requests
+        total = merged(requests, group.overhead) if group.overhead else requests
         found += [
             type_
             for type_ in group.types
             if type_ in possible
-            and fits(asked, type_.allocatable)
+            and fits(total, type_.allocatable)
             and type_.requirements.conflict(requirements) is None
             and is_offered(type_, requirements, well_known)
         ]
@@ -78,15 +78,15 @@ class Filtering(NamedTuple):
 
     def text(self) -> str:
         """Karpenter's message."""
-        asked = f"requirements={self.requirements}, resources={self._resources()}"
+        conditions = f"requirements={self.requirements}, resources={self._resources()}"
         few = self.variety.objection
         if few is not None:
-            return f"{few.text}, {asked}"
-        said = self._said()
-        typo = said == _TOO_LARGE and self.pod.requests.get("cpu", 0) >= _MILLION
-        return f"{said}, {asked}" + (" (CPU request >= 1 Million, m vs M typo?)" if typo else "")
+            return f"{few.text}, {conditions}"
+        message = self._message()
+        typo = message == _TOO_LARGE and self.pod.requests.get("cpu", 0) >= _MILLION
+        return f"{message}, {conditions}" + (" (CPU request >= 1 Million, m vs M typo?)" if typo else "")
 
-    def _said(self) -> str:
+    def _message(self) -> str:
         possible = set(self.types)
         # For each type: whether it meets the requirements, fits, is offered.
         # QUIRK: (fits) a type that is not offered does not count as one with enough resources.
