@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef, in_namespace
-from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
+from kwhatif.kube.model.kinds import RESOURCES, in_namespace
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_ready
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus

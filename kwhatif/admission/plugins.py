@@ -16,7 +16,8 @@ from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject, in_namespace
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
@@ -93,7 +94,7 @@ class PriorityClasses:
 
 
 def classes_above(priority: int, cluster: Cluster, *, evicting: bool = True) -> list[PriorityClass]:
-    """The classes of a higher priority, without those of the system, the lowest first.
+    """The classes of a higher priority, the lowest first, without the two system classes.
 
     `evicting`: only those whose pods may evict others.
     """

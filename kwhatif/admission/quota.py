@@ -131,7 +131,7 @@ Counted = Pod | PersistentVolumeClaim
 
 
 class QuotaAdmission:
-    """The admission plugin ResourceQuota. It returns quotas as they are then stored, and changes nothing itself."""
+    """The admission plugin ResourceQuota. It returns the quotas to store, and changes nothing itself."""
 
     def __init__(self) -> None:
         #: The last known quotas, by key.

@@ -15,7 +15,8 @@ from kwhatif.admission.plugins import fill_in_limits
 from kwhatif.admission.same import each, with_parts
 from kwhatif.kube.matching.requests import CPU, MEMORY, units
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
-from kwhatif.kube.model.cluster import Cluster, ObjectRef, in_namespace, lacks
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, lacks
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, MutatingWebhookConfiguration, Webhook

@@ -154,7 +154,7 @@ def _matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def _hold(conditions: Sequence[MatchCondition], obj: NewObject) -> bool | None:
-    """Whether all conditions are true; None: one of them cannot be evaluated, and no other is false."""
+    """Whether all conditions are true; None if one cannot be evaluated and none is false."""
     budget = CostBudget(MATCH_CONDITIONS_BUDGET) if conditions else None
     found: list[bool | None] = [_holds(each.expression, obj, budget) for each in conditions]
     return False if False in found else None if None in found else True

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Controller, SyncResult, Update, View
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, in_namespace, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.overlay import Overlay
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod

@@ -132,7 +132,7 @@ class Disruption:
 
 
 def recounted(view: Moment) -> Iterator[PodDisruptionBudget]:
-    """Budgets whose status differs from what the controller would count of the current pods, with the new status.
+    """Budgets whose status differs from the controller's count of the current pods, with the new status.
 
     A status may be older than the pods. It does not change if the controller could not count it, because the input
     lacks the controllers of the pods.

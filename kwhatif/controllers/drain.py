@@ -59,7 +59,7 @@ class _PodEviction(msgspec.Struct):
     uid: str
     #: When the next request is due; None once the eviction is granted.
     next: float | None
-    #: When the eviction was granted: from then on there is a check every second.
+    #: When the eviction was granted: after that, kubectl checks every second.
     granted: float = 0.0
     #: The state's generation at the last refusal: in this state the result is the same.
     refused: int = -1

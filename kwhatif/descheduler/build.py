@@ -196,7 +196,7 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
 
 
 def strategy_policy(strategy: str) -> RunnablePolicy:
-    """A policy that runs only one strategy, with its defaults and those of the evictor.
+    """A policy that runs only one strategy, with default arguments for it and for the evictor.
 
     If the descheduler has no default for a required argument, the value is that of its README.
 

@@ -1,4 +1,4 @@
-"""`ApiServer`: the API server of the simulation: requests, one at a time, and those who watch."""
+"""`ApiServer`: the API server of a simulation: it carries out requests one at a time, and informs watchers."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
-    Three methods change objects: `write` carries out a request, `put` stores an object as it is, `assume` changes what
-    a question takes for granted. Watchers see what the first two change. Nominations are not objects: schedulers apply
-    them to the state.
+    Three methods change objects: `write` carries out a request, `put` stores an object, `assume` changes the state for
+    an assumption of a question; watchers only see changes by the first two. Nominations are not objects: schedulers
+    apply them to the state.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance, evicting: int | None = None) -> None:
@@ -57,7 +57,7 @@ class ApiServer(SimulatedView):
         self.churn = 0
         self._quotas = QuotaAdmission()
         self._replicas = ReplicaAdmission()
-        #: What webhooks add to pods that were created, by workload.
+        #: Workload -> the additions of webhooks to its new pods.
         self.injections: dict[str, KnownInjection] = {}
         #: Workloads whose new pods do not get what a VerticalPodAutoscaler recommends: its webhook is not registered.
         self.unrecommended: dict[str, None] = {}
@@ -119,7 +119,7 @@ class ApiServer(SimulatedView):
         return None
 
     def put(self, obj: KubernetesObject, event: int | None) -> None:
-        """Store the object as it is, without admission."""
+        """Store the object without admission."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         changes: list[Change] = [Upsert(obj)]
         if isinstance(obj, Pod) and isinstance(before, Pod) and is_terminal(obj) and not is_terminal(before):
@@ -130,7 +130,7 @@ class ApiServer(SimulatedView):
         self._announce(before, obj, event)
 
     def assume(self, *changes: Upsert | Delete | Evict) -> None:
-        """Change the state without a request: nothing that watches sees it, but who owns what is kept up to date."""
+        """Change the state without a request: watchers do not see it, but the index of owners is updated."""
         cluster = self.state.cluster
         refs = [_kind_and_key(change) for change in changes]
         before = [cluster.get(*ref) for ref in refs]
@@ -215,7 +215,7 @@ class ApiServer(SimulatedView):
             self.unrecommended[owner] = None
 
     def _charged(self, admitted: Any) -> Any:
-        """What was admitted, charged to the quotas; or `Denied`."""
+        """The admitted object, charged to the quotas; or `Denied`."""
         return admitted if isinstance(admitted, Denied) else self._charge(admitted.object) or admitted
 
     def _charge(self, obj: Counted) -> Denied | None:
@@ -306,7 +306,7 @@ class ApiServer(SimulatedView):
 
 
 def _kind_and_key(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
-    """Kind and key of what it changes."""
+    """The kind and the key of the object that it changes."""
     match change:
         case Upsert():
             return type(change.obj), key_of(change.obj)

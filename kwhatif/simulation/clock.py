@@ -1,4 +1,4 @@
-"""Simulated time: seconds since the start, and what is due when."""
+"""Simulated time: seconds since the start, and an agenda of items by due time."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 
-#: What happens to an object.
+#: The actions on objects.
 Verb = Literal[
     "adopted",
     "bound",
@@ -65,7 +65,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     id: int
     #: Seconds since the start.
     at: float
-    #: None for actions of a user, and for what was due from the start.
+    #: None for actions of a user, and for items that were due from the start.
     because: int | None
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
@@ -129,7 +129,7 @@ class History:
                 yield event.object.key
 
     def lose(self, gone: Gone) -> None:
-        """Record that the pod goes; the first reason counts."""
+        """Record that the pod is removed; the first reason counts."""
         self.gone.setdefault(gone.uid, gone)
 
 
@@ -139,7 +139,7 @@ _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 
 
 class UpdateEvent(NamedTuple):
-    """The text of an update in the story."""
+    """The verb and the detail of an update in the story."""
 
     verb: Verb
     detail: str = ""
@@ -193,7 +193,7 @@ def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
 
 
 def phase_verb(phase: str) -> Verb:
-    """The verb of a pod that gets into this phase."""
+    """The verb of the event in which a pod reaches this phase."""
     return cast("Verb", phase.lower())
 
 

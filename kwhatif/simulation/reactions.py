@@ -58,7 +58,7 @@ class Reactions:
         self._watching: dict[type, list[int]] = {}
         #: By controller: the keys to sync, each with the event that caused it.
         self._due: list[dict[str, int | None]] = [{} for _ in controllers]
-        #: The numbers of all controllers but those of these names.
+        #: Names of controllers -> the numbers of all other controllers.
         self._others: dict[tuple[str, ...], Sequence[int]] = {}
         self._timers: Agenda[_Timer] = Agenda()
         #: When each key is to be synced again.
@@ -132,7 +132,7 @@ class Reactions:
         return min(times if without else awaited.values(), default=None)
 
     def next_key(self) -> str:
-        """The key of that timer: `Job shop/report`; "" if there is none."""
+        """The key of that timer: `Job shop/report`; "" if no timer runs."""
         awaited = self._awaited()
         number, key = min(awaited, key=awaited.__getitem__, default=(0, ""))
         return f"{self._controllers[number].name} {key}".rstrip() if awaited else ""
@@ -223,7 +223,7 @@ class Reactions:
     # --- syncs ---------------------------------------------------------------------------------------
 
     def react(self, without: Collection[str] = ()) -> None:
-        """Let all controllers, except those of these names, sync what is due, until none has anything to do.
+        """Let all controllers, except these, sync their due keys, until no key is due.
 
         Raises:
             LivelockError: they never settle.

@@ -1,4 +1,4 @@
-"""In-place pod resize: what a kubelet decides, and what it then writes (`pkg/kubelet/allocation`).
+"""In-place pod resize: the kubelet's decision, and its update of the pod (`pkg/kubelet/allocation`).
 
 A pod's spec has the requests, its status what the kubelet has granted. The kubelet tries the resize as if the pod
 were new, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
@@ -47,7 +47,7 @@ Decision = Literal["Fits", "Deferred", "Infeasible"]
 
 
 class Verdict(NamedTuple):
-    """What the kubelet decides; `message` is what it writes if it does not resize the pod."""
+    """The kubelet's decision; `message` is its message if it does not resize the pod."""
 
     decision: Decision
     message: str = ""
@@ -55,13 +55,13 @@ class Verdict(NamedTuple):
 
 FITS = Verdict("Fits")
 
-# --- what was granted --------------------------------------------------------------------------------------------
+# --- granted resources --------------------------------------------------------------------------------------------
 
 
 def allocated(pod: Pod) -> Pod:
-    """The pod with what its kubelet has granted instead of what it requests (`UpdatePodFromAllocation`).
+    """The pod with the granted resources instead of the requested ones (`UpdatePodFromAllocation`).
 
-    If its status does not say, everything is granted.
+    If its status does not show them, everything is granted.
     """
     status, spec = pod.status, pod.spec
     rows = {row.name: row for row in (*status.init_container_statuses, *status.container_statuses)}
@@ -138,7 +138,7 @@ def _differ(spec: ResourceRequirements, allocated: ResourceList | None, actual: 
 
 
 def asks_as_before(new: Pod, old: Pod) -> Pod:
-    """The pod with new requests; if its status does not say what is granted, that stays as before."""
+    """The pod with new requests; if its status does not show the granted resources, they stay as before."""
     return replace(new, status=_with_grants(new, allocated(old), known=True))
 
 
@@ -292,7 +292,7 @@ def _rows(
 
 
 def restarts(pod: Pod) -> tuple[str, ...]:
-    """The containers that restart when the pod is resized, as their `resizePolicy` says (`computePodResizeAction`)."""
+    """The containers that restart when the pod is resized, by their `resizePolicy` (`computePodResizeAction`)."""
     before = {each.name: each for each in allocated(pod).spec.containers}
     return tuple(each.name for each in pod.spec.containers if _restarts(each, before[each.name].resources))
 

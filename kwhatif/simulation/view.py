@@ -21,7 +21,7 @@ from kwhatif.state.state import State
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
 
-#: Kind of the owner, its namespace, its name, and the kind of what it controls.
+#: The owner's kind, its namespace, its name, and the kind of the controlled objects.
 _Slot = tuple[str, str, str, type]
 _NONE: Mapping[str, ReplicaSet] = {}
 _NO_KEYS: Mapping[str, str] = {}
@@ -33,14 +33,14 @@ class Owned:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         others = [kind for kind in cluster.counts() if kind not in (Node, Pod)]
-        #: What was there at the start.
+        #: The controlled pods at the start.
         self._survey = survey_of(cluster)
         self._others = cluster.derived(_Others, *others).settled(cluster).keys
-        #: By place: the keys of the objects, and the UID in each one's owner reference, where that has changed.
+        #: The keys of the objects, each with the UID in its owner reference, if they have changed since the start.
         self._keys: CopyOnWriteDict[_Slot, dict[str, str]] = CopyOnWriteDict(dict.copy)
-        #: Places with objects from the start whose keys are sorted.
+        #: Slots with objects from the start whose keys are sorted.
         self._sorted: set[_Slot] = set()
-        #: By place and UID of the owner reference: the number of active pods, from the first use or change on.
+        #: By UID of the owner reference: the number of active pods, from the first use or change on.
         self._active: CopyOnWriteDict[_Slot, Counter[str]] = CopyOnWriteDict(Counter.copy)
 
     def fork(self, cluster: Cluster) -> Owned:
@@ -62,7 +62,7 @@ class Owned:
         return self._survey.controlled.get((namespace, kind, name))
 
     def _in(self, slot: _Slot) -> Mapping[str, str]:
-        """The keys at this place, for reading only."""
+        """The keys of this slot, for reading only."""
         known = self._keys.get(slot)
         return (self._at_start(slot) or _NO_KEYS) if known is None else known
 
@@ -91,9 +91,9 @@ class Owned:
             counts[at[1]] += amount
 
     def _counts(self, slot: _Slot) -> Counter[str] | None:
-        """The number of active pods by UID, which may be changed; None: they have to be looked at.
+        """The number of active pods by UID, which may be changed; None: they must be counted.
 
-        Of pods none of which is restless all are active, and that was so at the start: every change comes here.
+        If no pod was restless at the start, all were active then, and every change since is counted here.
         """
         counts = self._active.own(slot)
         if counts is None:
@@ -150,7 +150,7 @@ class Owned:
         return self._cluster.select(kind, keys)
 
     def _in_order(self, slot: _Slot, keys: Mapping[str, str]) -> Mapping[str, str]:
-        """By time of creation, then by name."""
+        """The keys by creation time, then by name."""
         objects: list[KubernetesObject] = self._cluster.select(slot[3], keys)
         times = [each.metadata.creation_timestamp or "" for each in objects]
         if all(map(is_plain_time, times)):
@@ -163,7 +163,7 @@ class Owned:
 
 
 class _Others(LateIndex):
-    """By place: the keys of the objects that are not pods, and the UID in each one's owner reference."""
+    """By slot: the keys of the objects that are not pods, each with the UID in its owner reference."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._build(cluster)
@@ -201,7 +201,7 @@ class _Others(LateIndex):
 
 
 def _slot_of(obj: KubernetesObject) -> tuple[_Slot, str] | None:
-    """The object's place, and the UID in its owner reference; the place of bare pods is their namespace."""
+    """The object's slot, and the UID in its owner reference; bare pods have a slot for each namespace."""
     owner = controller_of(obj.metadata)
     if owner is not None:
         return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid

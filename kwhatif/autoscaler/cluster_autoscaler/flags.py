@@ -155,7 +155,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """A flag that may be repeated: one value, or a list of them."""
+    """A flag that may be repeated: one value, or a list of values."""
     values = value if isinstance(value, list) else [value]
     return tuple(_text(each) for each in values)
 
@@ -215,7 +215,7 @@ NAMES = frozenset({*(name.replace("_", "-") for name in _FIELDS), *NOT_MODELLED,
 
 
 def known_flag(name: str) -> bool:
-    """Whether there is such a flag."""
+    """Whether the Cluster Autoscaler has this flag."""
     return name in NAMES
 
 

@@ -161,7 +161,7 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:
-    """The arguments of the first workload that runs the autoscaler, else of the first such pod; None: there is none."""
+    """The arguments of the first workload that runs the autoscaler, else of the first such pod; None without any."""
     for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod):
         for key, obj in sorted(cluster.all(kind).items()):
             template = obj if isinstance(obj, Pod) else template_of(obj)

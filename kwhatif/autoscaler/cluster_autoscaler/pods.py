@@ -32,7 +32,7 @@ _MOST_KINDS = 10
 
 
 def is_daemon(pod: Pod) -> bool:
-    """Whether it is a DaemonSet's, or counts as one (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
+    """Whether it is, or counts as, a pod of a DaemonSet (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
     return is_daemon_pod(pod) or pod.metadata.annotations.counts_as_daemon == "true"
 
 
@@ -118,7 +118,7 @@ def equivalent(pods: Iterable[PodInfo]) -> Sequence[Sequence[PodInfo]]:
 
 
 _TPU = "cloud-tpus.google.com/"
-#: Behind the name of the copy that is tried in place of a pod that has to leave its node.
+#: Suffix of the name of the copy that is tried for a pod that must leave its node.
 _MOVED = " (drained)"
 
 
@@ -127,7 +127,7 @@ class UnschedulablePods(NamedTuple):
 
     pods: Sequence[PodInfo]
     fitting: Mapping[str, str]
-    #: Those that have not waited for long enough.
+    #: Pods that have not waited for long enough.
     young: Sequence[PodInfo]
 
 
@@ -160,7 +160,7 @@ def _is_allowed(pod: Pod, flags: Flags) -> bool:
 
 
 def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> UnschedulablePods:
-    """The pending pods to help; those that fit on existing nodes are put there.
+    """The pending pods to help; pods that fit on existing nodes are placed there.
 
     Args:
         snapshot: the cluster with all upcoming nodes.
@@ -208,7 +208,7 @@ def _drained(state: State, now: int) -> Iterator[PodInfo]:
 
 
 def shown(pod: PodInfo) -> str:
-    """The pod as it is called in the cluster, `namespace/name`."""
+    """The pod's name in the cluster, `namespace/name`."""
     return pod.key.removesuffix(_MOVED)
 
 

@@ -284,7 +284,7 @@ class _Tried:
         state.apply(*map(Upsert, reserved), Upsert(placed))
 
 
-#: Plugins, the one whose objection is the easiest to remove first: those that run last, because all others have passed.
+#: Plugins, the easiest objection to remove first: a plugin that runs late objects only if all others accept the node.
 _ORDER = (
     *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
     *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),

@@ -144,7 +144,7 @@ _ALONE = {
     (True, False, True): _TOO_LARGE,
     (True, True, False): "no instance type has the required offering",
 }
-#: What a type had, and the only thing that it lacked.
+#: The conditions that a type met, and the only one that it did not meet.
 _PAIRS = (
     (
         (True, True, False),

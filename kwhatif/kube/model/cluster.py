@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
 from itertools import count
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
@@ -360,23 +359,6 @@ class Cluster:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         resume_after(max(self._generations.values(), default=0))
-
-
-def in_namespace(kind: type[T], namespace: str, cluster: Cluster) -> Sequence[T]:
-    """The objects of that kind in the namespace, in the cluster's order."""
-    found: Sequence[T] = cluster.derived(_by_namespace(kind), kind).get(namespace, ())
-    return found
-
-
-@cache
-def _by_namespace(kind: type[Any]) -> Callable[[Cluster], Mapping[str, Sequence[Any]]]:
-    def build(cluster: Cluster) -> Mapping[str, Sequence[Any]]:
-        found: dict[str, list[Any]] = {}
-        for obj in cluster.all(kind).values():
-            found.setdefault(obj.metadata.namespace, []).append(obj)
-        return found
-
-    return build
 
 
 def lacks(kind: type, cluster: Cluster) -> bool:
