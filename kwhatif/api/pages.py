@@ -39,12 +39,13 @@ def _framed(document: Document) -> str | None:
     The page is in the attribute itself: JupyterLab, VS Code and the output of nbconvert show such a frame, with its
     script and its own Content-Security-Policy, and nothing is fetched.
     """
-    from kwhatif.render.html.page import comparison_to_html
     from kwhatif.report.comparison import Comparison
 
     if isinstance(document, Report):
         made = _page_of(document)
     elif isinstance(document, Comparison):
+        from kwhatif.render.html.page import comparison_to_html
+
         made = comparison_to_html(document)
     else:
         return None

@@ -137,11 +137,11 @@ _DEFAULT, _NO_FILES = 0, 4
 
 def complete_for_kubectl() -> None:
     """Print the candidates for the words in `sys.argv`."""
-    print("\n".join(completed(sys.argv[1:])))  # noqa: T201 - the completed
+    print("\n".join(completed(sys.argv[1:])))  # noqa: T201 - the shell reads it
 
 
 def completed(words: list[str]) -> list[str]:
-    """The lines of the completed."""
+    """A line for each candidate for the last word, and the last line for kubectl: whether files are candidates, too."""
     from typer._click.shell_completion import CompletionItem, ShellComplete
 
     class Kubectl(ShellComplete):

@@ -5,7 +5,6 @@ It imports little: the command line checks `--request-timeout` with it.
 
 from __future__ import annotations
 
-import queue
 import re
 import threading
 from collections.abc import Callable
@@ -66,6 +65,8 @@ def within(seconds: float | None, do: Callable[[], T]) -> T:
     """
     if seconds is None:
         return do()
+    import queue
+
     outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def run() -> None:

@@ -108,3 +108,15 @@ def test_help_imports_no_more_than_this(command: str, imported: dict[str, list[s
 
 def test_a_command_does_without_the_others(imported: dict[str, list[str]]) -> None:
     assert {"kwhatif.cli.gate", "kwhatif.cli.maintenance"} & set(imported["schedule -h"]) == set()
+
+
+#: What only some input needs: a dump that is an archive, or a live cluster.
+OF_SOME_INPUT = {"tarfile", "zipfile", "queue", "http.client"}
+
+
+def test_a_dump_that_is_one_file_imports_nothing_for_archives_or_servers() -> None:
+    answer = "schedule fixtures/demo/pods/small.yaml --from fixtures/demo/cluster.yaml"
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, answer], capture_output=True, text=True, check=True)
+    _, imported = json.loads(next(line[1:] for line in ran.stdout.splitlines() if line.startswith("@")))
+    assert "kwhatif.questions.session.session" in imported
+    assert not OF_SOME_INPUT & set(imported)

@@ -21,7 +21,7 @@ from kwhatif.edits.edit import Assignment, Edit, Reference, Uncordon
 from kwhatif.edits.made import add_nodes, budget, named, object_of, restart, set_as_patched, set_fields, untaint
 from kwhatif.errors import InputError, OutOfTime
 from kwhatif.kube.model.cluster import Cluster, ObjectRef
-from kwhatif.kube.model.kinds import BY_WORD
+from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.node import HOSTNAME, ZONE, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
@@ -343,9 +343,7 @@ class Fixes:
 
     def _workload(self, subject: str) -> Any:
         """The object of that kind and name, if there is one that kwhatif knows."""
-        kind, key = ObjectRef.parse(subject)
-        resource = BY_WORD.get(kind.lower())
-        return None if resource is None else self._cluster.get(resource.type, key)
+        return find(ObjectRef.parse(subject), self._cluster)
 
     @property
     def _cluster(self) -> Cluster:

@@ -165,7 +165,7 @@ def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[R
     """
     played = Rounds(session, question.policy, question.rounds)
     state, moment, first = session.state, parse_time(question.at), None
-    initial = {_identity(pod) for pod in session.state.cluster.all(Pod).values()}
+    initial = {identity(pod) for pod in session.state.cluster.all(Pod).values()}
     rows: list[RoundRow] = []
     begun: set[object] = set()
     while True:
@@ -175,17 +175,13 @@ def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[R
         rows.append(found.row(len(rows) + 1))
         if not found.evicted:
             return first, tuple(rows), "Settles"
-        is_repeated = any(_identity(pod) not in initial for pod in found.evicted)
+        is_repeated = any(identity(pod) not in initial for pod in found.evicted)
         if played.is_endless or (mark in begun and is_repeated):
             return first, tuple(rows), "Endless"
         begun.add(mark)
         if len(rows) >= question.rounds or _is_measured(question.policy) or played.is_over:
             return first, tuple(rows), "Open"
         state, moment = played.go_on()
-
-
-def _identity(pod: Pod) -> str:
-    return identity(pod)
 
 
 def _evicted(found: Round) -> Iterator[EvictedRow]:

@@ -131,9 +131,8 @@ def _budget_line(row: StoryBudgetRow, start: float, end: float) -> BudgetLine:
     points = [(before, row.before), (start, first[-1] if first else row.before)]
     points += [each for each in row.steps if each[0] > start]
     most = max(1, *(allowed for _, allowed in points))
-    x, y, path = 0.0, _y(points[0][1], most), ""
     zero: list[str] = []
-    path = f"M0 {y:.1f}"
+    path = f"M0 {_y(points[0][1], most):.1f}"
     for (at, allowed), (until, _) in zip(points, [*points[1:], (end, 0)], strict=True):
         x, y = _x(at, before, end), _y(allowed, most)
         path += f"H{x:.1f}V{y:.1f}"

@@ -21,10 +21,10 @@ from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder, read_te
 from kwhatif.sources.decoding.kinds import ASKED
 from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.dumps.archives import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.exports import note_absent, read_file
 from kwhatif.sources.dumps.layouts import Layout, plain, recognize
+from kwhatif.sources.dumps.trees import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.text.documents import NotPiecesError, one_piece
 from kwhatif.sources.text.files import STDIN, as_utf8
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate, inflated_parts

@@ -17,7 +17,7 @@ import zstandard
 
 import kwhatif
 from kwhatif.kube.model.pod import Pod
-from kwhatif.sources.dumps import archives, dump, foreign
+from kwhatif.sources.dumps import dump, foreign, trees
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sources.text import inflate
 from tests import dumps
@@ -284,7 +284,7 @@ def test_cut_anywhere_it_is_refused_or_whole(tmp_path: Path, suffix: str) -> Non
 
 
 def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_FILES", 3)
+    monkeypatch.setattr(trees, "MAX_FILES", 3)
     for suffix in dumps.PACKERS:
         path = dumps.packed(tmp_path, suffix, {f"{number}.txt": b"" for number in range(4)})
         assert problems(path) == [f": holds more than 3 files, and was not read {TRUST}"]
