@@ -227,7 +227,7 @@ class _Made:
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
         compared = state.fork()  # where workloads are noted as they are to be
-        planner = Planner(compared, "final", {})
+        planner = Planner(compared, "final")
         new_pods = NewPods(ApiServer.standing(state))
         others: list[Applied] = []
         for applied in workloads:
