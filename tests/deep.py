@@ -7,9 +7,9 @@ import subprocess
 import sys
 import time
 from itertools import count
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests import ROOT
+
 #: The part of the time for which a cluster is watched.
 _SOAKED = 0.1
 

@@ -21,8 +21,9 @@ import yaml
 import zstandard
 
 from kwhatif.sources.decoding.kinds import BY_KIND
+from tests import FIXTURES
 
-DEMO = Path(__file__).parents[1] / "fixtures" / "demo" / "cluster.yaml"
+DEMO = FIXTURES / "demo" / "cluster.yaml"
 Json = dict[str, Any]
 Files = dict[str, bytes]
 

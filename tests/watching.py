@@ -255,7 +255,7 @@ def read(events: Iterable[ListEvent]) -> Session:
     found = intake.decoder.bystanders.workloads
     collected.caveats += stand_in(collected.cluster, found, KINDS, "default")
     stand_in_for_missing(collected.cluster, KINDS.of_owner)
-    collected.cluster.taken_at = NOW
+    collected.cluster.update_facts(taken_at=NOW)
     scheduler = follow_release(collected, SOURCE)
     loaded = admitted(collected, None, strict=False)
     return scheduler.session(loaded, State(loaded.cluster), loaded.caveats, 0)

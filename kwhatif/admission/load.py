@@ -64,7 +64,7 @@ class PodCompletion:
     """Fills in the missing fields of a cluster's pods, and records the PriorityClasses that do not exist."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._gates = cluster.gates
+        self._gates = cluster.facts.gates
         self._classes = PriorityClasses(cluster.all(PriorityClass).values())
         #: Key of a pod -> the missing PriorityClass that it names.
         self._unknown: dict[str, str] = {}
@@ -95,7 +95,7 @@ def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Call
         if changed is obj:
             continue
         if key_of(changed) != key:
-            cluster.remove(obj)
+            cluster.discard(type(obj), key_of(obj))
         cluster.add(changed)
 
 

@@ -74,10 +74,10 @@ def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
 
     Requests that its VerticalPodAutoscaler sets are left out: they follow from the autoscaler's recommendation.
     """
-    if cluster.webhooks is None:
+    if cluster.facts.webhooks is None:
         return None
     owner = workload_of(pod, cluster)
-    known = cluster.webhooks.injection(pod, owner)
+    known = cluster.facts.webhooks.injection(pod, owner)
     rows = recommended_for_new(pod, owner, cluster) if known is not None and known.injection.resources else {}
     if known is not None and rows:
         resources = {name: _besides(row, rows.get(name)) for name, row in known.injection.resources.items()}
@@ -312,11 +312,11 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:
-    return default_before_plugins(pod, cluster.gates, default_object)
+    return default_before_plugins(pod, cluster.facts.gates, default_object)
 
 
 def _complete(pod: Pod, cluster: Cluster) -> Pod:
-    return complete_pod_level(pod, cluster.gates)
+    return complete_pod_level(pod, cluster.facts.gates)
 
 
 def _priority_classes(cluster: Cluster) -> PriorityClasses:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses, no_priority_class
-from kwhatif.admission.validation import FieldErrors
+from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
 from kwhatif.kube.matching.field_errors import dns_label_errors, dns_subdomain_errors, label_key_errors
@@ -54,17 +54,17 @@ def admit_group(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
     """The group as it is stored, or its rejection. If the cluster already has it, this is an update."""
     known = cluster.get(PodGroup, key_of(group))
     spec = group.spec if group.spec.disruption_mode is not None else replace(group.spec, disruption_mode=_SINGLE)
-    if GROUP_POLICY_GATE in cluster.gates and not spec.preemption_policy:
+    if GROUP_POLICY_GATE in cluster.facts.gates and not spec.preemption_policy:
         spec = replace(spec, preemption_policy=DEFAULT_POLICY)
     given = replace(group, spec=spec)
     prioritized = _with_priority(given, cluster) if known is None else given
     if isinstance(prioritized, Denied):
         return prioritized
-    spec = _without_disabled(prioritized.spec, None if known is None else known.spec, cluster.gates)
-    if COMPOSITE_GROUPS_GATE not in cluster.gates and not (known and known.spec.parent_composite_pod_group_name):
+    spec = _without_disabled(prioritized.spec, None if known is None else known.spec, cluster.facts.gates)
+    if COMPOSITE_GROUPS_GATE not in cluster.facts.gates and not (known and known.spec.parent_composite_pod_group_name):
         spec = replace(spec, parent_composite_pod_group_name="")
     made = replace(group, spec=spec, status=PodGroupStatus() if known is None else known.status)
-    return validate_pod_group(made, known, cluster.gates) or made
+    return validate_pod_group(made, known, cluster.facts.gates) or made
 
 
 def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
@@ -72,14 +72,14 @@ def admit_workload(workload: Workload, cluster: Cluster) -> Workload | Denied:
     known, spec = cluster.get(Workload, key_of(workload)), workload.spec
     before = () if known is None else known.spec.pod_group_templates
     templates = tuple(
-        _without_disabled(each, before[index] if index < len(before) else None, cluster.gates)
+        _without_disabled(each, before[index] if index < len(before) else None, cluster.facts.gates)
         for index, each in enumerate(spec.pod_group_templates)
     )
     spec = replace(spec, pod_group_templates=templates)
-    if COMPOSITE_GROUPS_GATE not in cluster.gates and not (known and known.spec.composite_pod_group_templates):
+    if COMPOSITE_GROUPS_GATE not in cluster.facts.gates and not (known and known.spec.composite_pod_group_templates):
         spec = replace(spec, composite_pod_group_templates=())
     made = replace(workload, spec=spec)
-    return validate_workload(made, known, cluster.gates) or made
+    return validate_workload(made, known, cluster.facts.gates) or made
 
 
 def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
@@ -99,7 +99,7 @@ def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
             Forbidden("Priority"),
         )
     spec = replace(spec, priority=value, priority_class_name=name or ("" if found is None else found.metadata.name))
-    if GROUP_POLICY_GATE in cluster.gates:
+    if GROUP_POLICY_GATE in cluster.facts.gates:
         if spec.preemption_policy not in ("", policy):
             return forbidden(
                 group,

@@ -151,7 +151,7 @@ def check_pod_security(pod: Pod, cluster: Cluster) -> Denied | None:
     standard = enforced(pod.metadata.namespace, cluster)
     if standard.level == "privileged" or fills_in_contexts(cluster):
         return None
-    found = violations(pod, standard, cluster.minor)
+    found = violations(pod, standard, cluster.facts.minor)
     if not found:
         return None
     return forbidden(pod, f'violates PodSecurity "{standard.text}": {found}', PodSecurityViolated(standard.text))

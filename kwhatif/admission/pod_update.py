@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.plugins import check_limits
 from kwhatif.admission.quota import QuotaAdmission
-from kwhatif.admission.validation import FieldErrors
+from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.matching.requests import (
     CPU,
@@ -69,7 +69,7 @@ def _resources(spec: PodSpec) -> tuple[object, ...]:
 
 def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
     """The API server's rejection; None if it accepts the resize, so that the kubelet decides."""
-    if "InPlacePodVerticalScaling" not in cluster.gates:
+    if "InPlacePodVerticalScaling" not in cluster.facts.gates:
         message = "the server could not find the requested resource: pods cannot be resized (the gate is off)"
         return Denied(message, Forbidden("InPlacePodVerticalScaling"))
     errors = FieldErrors()
@@ -85,7 +85,7 @@ def refuse_resize(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
 def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
     levels = new.spec.resources or _NOTHING, old.spec.resources or _NOTHING
     has_level = any(level.requests or level.limits for level in levels)
-    if has_level and cluster.minor < 35:
+    if has_level and cluster.facts.minor < 35:
         errors.forbidden(_WHOLE, "pods with pod-level resources cannot be resized")
         return
     if qos_class(old) != computed_qos_class(new.spec):
@@ -93,7 +93,7 @@ def _check(new: Pod, old: Pod, cluster: Cluster, errors: FieldErrors) -> None:
     if not _is_supported(old, cluster):
         errors.forbidden("spec", "Pod running on node without support for resize")
     if has_level:
-        if "InPlacePodLevelResourcesVerticalScaling" not in cluster.gates:
+        if "InPlacePodLevelResourcesVerticalScaling" not in cluster.facts.gates:
             gate = "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
             errors.forbidden(_WHOLE, f"resize of pods with pod-level resources is forbidden when {gate}")
             return
@@ -105,7 +105,7 @@ def _check_containers(new: PodSpec, old: PodSpec, cluster: Cluster, errors: Fiel
     if _names(new) != _names(old):
         errors.forbidden("spec.containers", "containers may not be added, removed, renamed or reordered on resize")
         return
-    minor, resizes_all = cluster.minor, _OF_INIT_CONTAINERS in cluster.gates
+    minor, resizes_all = cluster.facts.minor, _OF_INIT_CONTAINERS in cluster.facts.gates
     for index, (one, other) in enumerate(zip(new.init_containers, old.init_containers, strict=True)):
         if resizes_all or is_sidecar(other):
             _check_container(one, other, f"spec.initContainers[{index}].resources", minor, errors)
@@ -217,7 +217,7 @@ def _rest(spec: PodSpec) -> PodSpec:
 
 def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
     """NodeDeclaredFeatureValidator: the node must declare the features that the update needs (`InferForUpdate`)."""
-    if "NodeDeclaredFeatures" not in cluster.gates:
+    if "NodeDeclaredFeatures" not in cluster.facts.gates:
         return None
     needed = {_OF_POD_LEVEL} if new.spec.resources != old.spec.resources else set()
     for one, other in zip(new.spec.init_containers, old.spec.init_containers, strict=True):
@@ -233,7 +233,7 @@ def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
 def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
     """PodResizeValidator: only on Linux nodes, and not beyond the node's allocatable."""
     node = cluster.get(Node, pod.spec.node_name)
-    if node is None or cluster.minor < API_SERVER_LOOKS_AT_NODES:
+    if node is None or cluster.facts.minor < API_SERVER_LOOKS_AT_NODES:
         return None
     system = node.metadata.labels.get(OS_LABEL, "linux")
     if system != "linux":

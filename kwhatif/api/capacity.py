@@ -8,6 +8,7 @@ from typing import NamedTuple, Unpack
 
 from kwhatif.api.arguments import ManifestOptions, read_manifests, require_known, require_session
 from kwhatif.api.pages import answered
+from kwhatif.api.refusals import check_capacity
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat
@@ -28,8 +29,6 @@ from kwhatif.sources.text.files import GivenText, exists
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
 #: The default limit with an autoscaler, which processes all pods at once.
 LIMIT_WITH_NODES = 1_000
-#: The largest target that nodes are added for: the cluster is filled again for each number of nodes.
-MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
@@ -74,16 +73,14 @@ def capacity(
     grows = session.scaling is not None
     if not manifests and (target is not None or with_preemption or grows):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
-    if grows and (with_preemption or add_nodes_like is not None):
-        raise ValueError("an autoscaler adds nodes only for pods that find none: neither evict for them nor add nodes")
-    if grows and peak:
-        raise ValueError("an autoscaler adds nodes for more pods of one kind, not for the peak of all: ask for one")
-    if min(1 if limit is None else limit, 1 if target is None else target) < 1:
-        raise ValueError("the number of pods to count is at least 1")
-    if add_nodes_like is not None and target is None:
-        raise ValueError("nodes are added to reach a target: say how many pods are to fit")
-    if add_nodes_like is not None and (target or 0) > MOST_WITH_NODES:
-        raise ValueError(f"nodes are added for a target of {MOST_WITH_NODES:,} at most, and this is {target:,}")
+    check_capacity(
+        limit=limit,
+        target=target,
+        with_preemption=with_preemption,
+        add_nodes_like=add_nodes_like,
+        peak=peak,
+        grows=grows,
+    )
     with rare_garbage_collection():
         found = at_peak(session.with_owners()) if peak else None
         session = session if found is None else found.session

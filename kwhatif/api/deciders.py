@@ -18,6 +18,7 @@ from kwhatif.api.arguments import (
 )
 from kwhatif.api.options import Times
 from kwhatif.api.pages import answered
+from kwhatif.api.refusals import check_autoscaler, check_descheduler
 from kwhatif.api.simulate import parameters_of, seconds_of
 from kwhatif.edits.edit import Resize, Wrong
 from kwhatif.edits.words import reference
@@ -158,12 +159,7 @@ def _question(
 ) -> AutoscalerQuestion:
     from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
 
-    if autoscaler == "karpenter" and node_groups is not None:
-        raise ValueError("node groups are the Cluster Autoscaler's: Karpenter has NodePools, which the cluster holds")
-    if autoscaler == "cluster-autoscaler" and instance_types is not None:
-        raise ValueError("instance types are Karpenter's: the Cluster Autoscaler has node groups")
-    if node_groups is not None and instance_types is not None:
-        raise ValueError("node groups are the Cluster Autoscaler's, and instance types are Karpenter's: give one")
+    check_autoscaler(autoscaler, node_groups, instance_types)
     groups = types = None
     if node_groups is not None:
         groups = read_node_groups(named_input(node_groups, "node groups"), session.cluster, stdin=standard_input())
@@ -202,8 +198,7 @@ def deschedule(
     from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
 
-    if (policy is None) == (strategy is None):
-        raise ValueError("either a policy or a strategy is needed")
+    check_descheduler(policy, strategy)
     if policy is not None:
         file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=standard_input())
     else:
@@ -264,7 +259,9 @@ def resize(
         raise TypeError(f"requests is a mapping, or 'vpa', not {requests!r}")
     content = {"object": pod, "requests": dict(requests or {}), "limits": dict(limits or {})}
     given = {"resize": content | ({"container": container} if container else {})}
-    read = read_edits([given], namespace=where, stdin=standard_input(), minor=session.cluster.minor, option="resize")
+    read = read_edits(
+        [given], namespace=where, stdin=standard_input(), minor=session.cluster.facts.minor, option="resize"
+    )
     if read.problems:
         raise InputError([problem._replace(where=pod) for problem in read.problems])  # the user wrote no edit
     edit = read.edits[0].edit

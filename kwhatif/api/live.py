@@ -97,7 +97,7 @@ class LiveCluster:
         self._cache.note_unfinished()
         self._scheduler: FollowedScheduler = follow_release(self._collected, self._source)
         self._loaded: LoadedCluster = admitted(self._collected, self._progress, strict=self._strict)
-        self._collected.cluster.taken_at = _now()
+        self._collected.cluster.update_facts(taken_at=_now())
         self._latest = self._session_of(self._cache.begin(self._loaded.cluster))
         self._is_read = True
 

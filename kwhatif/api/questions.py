@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import TYPE_CHECKING, Unpack
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from kwhatif.api.arguments import (
 )
 from kwhatif.api.options import PathLike, PodSelection
 from kwhatif.api.pages import answered
+from kwhatif.api.refusals import Rollout, check_judging, check_rollout
 from kwhatif.errors import InputError
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.pods import pod_choice
@@ -33,7 +34,6 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs, require_namespace
 from kwhatif.sources.text.files import standard_input
-from kwhatif.workloads.comparison import Rollout
 
 if TYPE_CHECKING:
     from kwhatif.kube.model.caveat import Caveat
@@ -92,8 +92,7 @@ def _question(session: Session, options: SchedulingOptions) -> Question:
         ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
     """
     alone, admission = options.get("alone", False), options.get("admission", True)
-    if session.scaling is not None and (alone or not admission):
-        raise ValueError("an autoscaler adds nodes for all pods together: do not judge each of them alone")
+    check_judging(alone=alone, admission=admission, grows=session.scaling is not None)
     return Question(
         alone=alone, admission=admission, explain="outcomes", counts_pending=True, described=options.get("described")
     )
@@ -245,10 +244,7 @@ def gate(
     """
     require_asked(session, manifests, "gate")
     require_known(options, ManifestOptions, "gate")
-    if rollout not in get_args(Rollout):
-        raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
-    if session.scaling is not None and rollout != "end":
-        raise ValueError(f"rollout: nodes that an autoscaler adds come in time, and {rollout!r} is about one moment")
+    check_rollout(rollout, grows=session.scaling is not None)
     from kwhatif.policy.aftermath import Audited
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import gate as judge_by_policy

@@ -277,7 +277,7 @@ class FollowedScheduler(NamedTuple):
 def follow_release(collected: Collected, source: RequestedScheduler) -> FollowedScheduler:
     """The scheduler of the cluster's release; it also sets the cluster's release."""
     asked = release_of(collected.cluster, collected, source)
-    asked.release.follow(collected.cluster)
+    collected.cluster.update_facts(**asked.release.facts)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     caveats = (*asked.caveats, *(scheduler.caveats if scheduler else ()))
@@ -338,7 +338,7 @@ def edited_by(
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits
 
     where, stdin = namespace or session.namespace, standard_input()
-    minor = session.cluster.minor
+    minor = session.cluster.facts.minor
     first = read_edit_files(named_inputs(files, "edits"), namespace=where, stdin=stdin, minor=minor)
     then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option, requests=requests)
     with rare_garbage_collection():

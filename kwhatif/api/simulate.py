@@ -65,7 +65,7 @@ def simulate(
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
-    where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.minor
+    where, stdin, minor = namespace or session.namespace, standard_input(), session.cluster.facts.minor
     parameters = parameters_of(options)
     steps: list[SourcedEdit] = []
     caveats: Sequence[Caveat] = ()
@@ -117,7 +117,7 @@ def _applied(
         stdin=standard_input(),
         default_namespace=namespace,
         validation=parse_validation(validation),
-        minor=session.cluster.minor,
+        minor=session.cluster.facts.minor,
         kinds=session.workload_kinds,
     )
     if read.problems:

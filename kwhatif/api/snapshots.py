@@ -92,7 +92,7 @@ def _moment(collected: Collected, given: datetime | None) -> Moment:
     if not collected.live:
         shown = dump_taken_at(collected.cluster, collected.caveats, collected.last_seen)
         if shown is not None or given is None:
-            return Moment(shown or "", noted=bool(collected.cluster.taken_at))
+            return Moment(shown or "", noted=bool(collected.cluster.facts.taken_at))
     return Moment((given or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 

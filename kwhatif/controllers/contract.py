@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
 from kwhatif.kube.model.pod import Pod, PodCondition
 from kwhatif.state.state import State
 
@@ -63,8 +63,8 @@ class DeletePod(msgspec.Struct, frozen=True):
     grace: float | None = None
     #: A condition to set in the pod's status, such as DisruptionTarget.
     condition: PodCondition | None = None
-    #: The cause of the deletion, such as the key of the preemptor.
-    by: str = ""
+    #: The pod or the PodGroup that preempts it.
+    by: ObjectRef | None = None
 
 
 class Remove(msgspec.Struct, frozen=True):

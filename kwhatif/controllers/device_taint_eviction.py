@@ -39,7 +39,7 @@ class DeviceTaintEviction:
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """Pods that were bound or got claims; users of a claim, of a slice's devices, or of a rule's devices."""
-        if "DRADeviceTaints" not in view.state.cluster.gates:
+        if "DRADeviceTaints" not in view.state.cluster.facts.gates:
             return ()
         changed = after or before
         if isinstance(changed, Pod):
@@ -166,7 +166,9 @@ class _Tainted(NamedTuple):
 
 
 def _tainted(cluster: Cluster) -> _Tainted:
-    return cluster.derived(_tainted_under(frozenset(cluster.gates), cluster.minor), ResourceSlice, DeviceTaintRule)
+    return cluster.derived(
+        _tainted_under(frozenset(cluster.facts.gates), cluster.facts.minor), ResourceSlice, DeviceTaintRule
+    )
 
 
 @cache

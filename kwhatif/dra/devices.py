@@ -82,7 +82,7 @@ def gate_of_rules(minor: int) -> str:
 
 def taint_rules(cluster: Cluster, gates: Gates) -> Sequence[DeviceTaintRule]:
     """The rules that are in use, ordered by name; upstream's order is undefined."""
-    return tuple(cluster.all(DeviceTaintRule).values()) if rules_count(gates, cluster.minor) else ()
+    return tuple(cluster.all(DeviceTaintRule).values()) if rules_count(gates, cluster.facts.minor) else ()
 
 
 def selects(rule: DeviceTaintRule, driver: str, pool: str, device: str | None = None) -> bool:
@@ -102,7 +102,7 @@ def changes_devices(old: DeviceTaintRule | None, new: DeviceTaintRule | None, cl
 
     The scheduler gets an event only if taints change: an update of the devices' slice.
     """
-    if not rules_count(cluster.gates, cluster.minor):
+    if not rules_count(cluster.facts.gates, cluster.facts.minor):
         return False
     return any(
         _taint_of(old, found, name) != _taint_of(new, found, name)

@@ -113,7 +113,7 @@ def inventory(
     rules: AllocatorRules = BASE_RULES,
 ) -> DeviceInventory:
     """The cluster's devices; cached as long as slices, DeviceTaintRules and nodes do not change."""
-    build = _inventory_under(frozenset(gates), rules, rules_count(gates, cluster.minor))
+    build = _inventory_under(frozenset(gates), rules, rules_count(gates, cluster.facts.minor))
     return cluster.derived(build, ResourceSlice, DeviceTaintRule, Node)
 
 

@@ -119,7 +119,7 @@ class Lookup:
 
     def _unread(self, kind: str, plural: str) -> str:
         """Why there are no objects of the kind, if they could not be read."""
-        reason = self.cluster.unread.get(kind)
+        reason = self.cluster.facts.unread.get(kind)
         return f"{reason} {plural}" if reason else ""
 
 

@@ -196,7 +196,7 @@ class Concern:
         self._sight = EVERYTHING if guarded else sight_of(report)
         self._command = report.command
         self._pending = list(session.state.pending.values())
-        self._events = self._read_events(session.cluster.scheduling_events)
+        self._events = self._read_events(session.cluster.facts.scheduling_events)
         self._waiting = None if guarded else _waiting(report, session)
 
     def _read_events(self, events: Mapping[str, SchedulingEvents]) -> object:

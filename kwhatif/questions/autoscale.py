@@ -9,13 +9,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.autoscaler import cluster_autoscaler
-from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
+from kwhatif.autoscaler.cluster_autoscaler.autoscaler import ClusterAutoscaler, scale_down
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroups, arguments_of, observed_groups
 from kwhatif.autoscaler.cluster_autoscaler.pods import is_expendable
 from kwhatif.autoscaler.contract import Autoscaler, Destination, NewNode, ScalingPlan, ScalingRound
-from kwhatif.autoscaler.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
+from kwhatif.autoscaler.karpenter.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.settings import settings_of
 from kwhatif.autoscaler.loop import AutoscalerLoop
 from kwhatif.controllers.contract import Create, Remove
@@ -99,7 +98,7 @@ def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[
     The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
     """
     state, groups = engine.api_server.state, GroupTurns(profiles, engine, evicts=False)
-    for pod in in_queue_order(state.pending.values(), state.cluster.scheduling_events):
+    for pod in in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events):
         of_group = groups.decide(pod)
         if of_group is not None:
             if of_group.node is not None:
@@ -189,7 +188,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
         groups = _groups_of(session, question)
-        plan, caveats = cluster_autoscaler.scale_down(session.state, session.profiles, groups, question.at)
+        plan, caveats = scale_down(session.state, session.profiles, groups, question.at)
         steps = [Step((row.node,)) for row in plan.nodes if row.removable]
         cutoff = groups.flags.expendable_pods_priority_cutoff
     if question.explain is not None:  # what comes before it counts, and nothing behind it

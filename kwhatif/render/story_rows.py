@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.controllers.contract import How
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.blocks import Block, Item, Listing, Sentence, Table, number, shown, words
 from kwhatif.render.detail import Detail
 from kwhatif.report.story import (
+    EventRow,
     FailedRow,
     GoneRow,
     PendingRow,
@@ -22,11 +24,11 @@ from kwhatif.report.story import (
     StoryNodeRow,
     StoryWorkloadRow,
 )
-from kwhatif.simulation.history import EventRow
+from kwhatif.simulation.history import Verb
 from kwhatif.words.amounts import in_seconds, plural, some
 
 #: How a pod was removed, in words.
-_HOW = {
+_HOW: Mapping[How, str] = {
     "Preempted": "preempted",
     "Evicted": "evicted",
     "TaintEviction": "evicted by a taint",
@@ -182,11 +184,11 @@ def _anyway_rows(story: Story) -> Iterator[tuple[str, str, str]]:
 
 
 _MOST_LINES = 60
-_REFUSED = "was refused"
+_REFUSED: Verb = "was refused"
 #: The beginning of a refusal: the resource, and a name that is often generated.
 _FORBIDDEN = re.compile(r'^[\w.-]+ "[^"\s]*" is forbidden: ')
 #: Other words for verbs that cannot be used with the name of a pod.
-PHRASES = {
+PHRASES: Mapping[Verb, str] = {
     "unschedulable": "found no node for {}",
     "ready": "reported {} ready",
     "not ready": "reported {} not ready",
@@ -197,7 +199,7 @@ PHRASES = {
 #: Kinds that cause nothing by themselves: their creation and deletion is left out unless everything is wanted.
 _NO_NEWS = frozenset({"Namespace", "Service", "RuntimeClass", "StorageClass", "CSIDriver", "DeviceClass"})
 #: Repeated messages of the scheduler are named by the time of the first.
-_MESSAGES = ("unschedulable", "nominated")
+_MESSAGES: tuple[Verb, ...] = ("unschedulable", "nominated")
 
 
 def timeline(story: Story, detail: Detail) -> Iterator[Block]:
@@ -287,11 +289,11 @@ def _objects(alike: Sequence[EventRow]) -> str:
 
 
 def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
-    if by := list(dict.fromkeys(event.by for event in alike if event.by)):
-        return f" for {some(by)}"
     details = list(dict.fromkeys(event.detail for event in alike if event.detail))
     if not details:
         return ""
+    if alike[0].verb == "preempted":
+        return f" for {some([detail.removeprefix('for ') for detail in details])}"
     first, *others = details
     if alike[0].verb in _MESSAGES:
         message, first = first, said.get(first, first)

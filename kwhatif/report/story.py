@@ -8,9 +8,10 @@ import msgspec
 
 from kwhatif.admission.outcome import Refusal
 from kwhatif.controllers.contract import How
+from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.meta import Row
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.simulation.history import EventRow
+from kwhatif.simulation.history import Verb
 
 # --- of drains and outages -------------------------------------------------------------------------------------------
 
@@ -185,6 +186,31 @@ class FailedRow(Row):
     workload: str
     message: str
     anyway: bool = False
+
+
+class EventRow(Row):
+    """An event, and the event that caused it."""
+
+    id: int
+    #: Seconds since the start.
+    at: float
+    #: None for actions of a user, and for what was due from the start.
+    because: int | None
+    #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
+    actor: str
+    verb: Verb
+    #: Kind and key, see `ref`.
+    object: str
+    #: The workload of a pod, as known in the end.
+    workload: str | None = None
+    node: str | None = None
+    #: For a preempted pod, the preemptor: `for shop/web-0`.
+    detail: str = ""
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object."""
+        return ObjectRef.parse(self.object)
 
 
 class GoneRow(Row):

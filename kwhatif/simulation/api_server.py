@@ -23,18 +23,10 @@ from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import (
-    DISRUPTIONS,
-    GONE_VERBS,
-    EventRow,
-    Gone,
-    History,
-    Verb,
-    removed_for,
-    said_of_update,
-)
+from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, said_of_update
+from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.parameters import Chance
-from kwhatif.simulation.pods import PodLimits, marked, with_condition
+from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
@@ -106,11 +98,12 @@ class ApiServer(SimulatedView):
         obj: KubernetesObject | ObjectRef,
         node: str | None = None,
         detail: str = "",
+        by: ObjectRef | None = None,
     ) -> int:
         """Record an event of the story; returns its id."""
-        name = str(obj if isinstance(obj, ObjectRef) else ObjectRef.of(obj))
+        ref = obj if isinstance(obj, ObjectRef) else ObjectRef.of(obj)
         number = len(self.history.events)
-        return self.history.note(EventRow(number, self.now, because, actor, verb, name, None, node or None, detail))
+        return self.history.note(Event(number, self.now, because, actor, verb, ref, node or None, detail, by))
 
     def write(self, write: Write, actor: str, because: int | None) -> Denied | None:
         """Carry out a request to the API server; only a `Create` may be refused."""
@@ -260,8 +253,8 @@ class ApiServer(SimulatedView):
         end = pod.metadata.deletion_timestamp
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
-        detail = removed_for(write.by)
-        event = self.note(because, actor, GONE_VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
+        verb = GONE_VERBS.get(write.how, "deleted")
+        event = self.note(because, actor, verb, pod, pod.spec.node_name, by=write.by)
         if end is None:
             self.churn += 1
         self._lose(pod, write.how, write.by)
@@ -293,16 +286,16 @@ class ApiServer(SimulatedView):
         event = self.note(because, actor, "removed", pod, pod.spec.node_name)
         if pod.metadata.deletion_timestamp is None and identity(pod) not in self.history.gone:
             self.churn += 1
-        self._lose(pod, how, "")
+        self._lose(pod, how)
         self._release(pod)
         self.state.apply(*self._off_its_node(pod, Delete.of(pod)))
         self._announce(pod, None, event)
 
-    def _lose(self, pod: Pod, how: How, by: str) -> None:
+    def _lose(self, pod: Pod, how: How, by: ObjectRef | None = None) -> None:
         uid = identity(pod)
         if uid in self.history.gone:
             return
-        preemptor = self.state.cluster.get(Pod, by) if how == "Preempted" else None
+        preemptor = self.state.cluster.get(Pod, by.key) if by is not None and by.kind == Pod.__name__ else None
         if preemptor is not None:
             self.limits.has_evicted(preemptor)
         owner = root_of(pod, self.state.cluster, self.gone_sets)

@@ -76,7 +76,7 @@ def start_of(cluster: Cluster) -> int:
     survey, nodes = survey_of(cluster), cluster.derived(_Nodes, Node)
     times = filter(None, {survey.latest, *survey.odd_times, nodes.latest, *nodes.odd_times})
     latest = max(map(parse_time, times), default=None)
-    taken = parse_time(cluster.taken_at) if cluster.taken_at else None
+    taken = parse_time(cluster.facts.taken_at) if cluster.facts.taken_at else None
     if taken is not None and (latest is None or latest <= taken):
         return taken
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND

@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.controllers.contract import How
 from kwhatif.controllers.taint_eviction import ready_status
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef
-from kwhatif.kube.model.meta import Row, controller_of
+from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
@@ -59,8 +59,8 @@ Verb = Literal[
 ]
 
 
-class EventRow(Row):
-    """An event, and the event that caused it."""
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """An event, and the event that caused it; `report.story.EventRow` is its row."""
 
     id: int
     #: Seconds since the start.
@@ -70,30 +70,16 @@ class EventRow(Row):
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
     verb: Verb
-    #: Kind and key, see `ref`.
-    object: str
-    #: The workload of a pod, as known in the end.
-    workload: str | None = None
+    object: ObjectRef
     node: str | None = None
     detail: str = ""
-
-    @property
-    def ref(self) -> ObjectRef:
-        """The object."""
-        return ObjectRef.parse(self.object)
-
-    @property
-    def by(self) -> str:
-        """Of a pod that is removed: for what, as in `Gone.by`; "": nothing is said of that."""
-        return self.detail.removeprefix(_FOR) if self.detail.startswith(_FOR) else ""
+    #: The pod or the PodGroup that preempts the object.
+    by: ObjectRef | None = None
 
 
-_FOR = "for "
-
-
-def removed_for(by: str) -> str:
-    """The detail of a pod's removal, where it is done for another pod; `EventRow.by` reads it."""
-    return f"{_FOR}{by}" if by else ""
+def preemptor_text(by: ObjectRef | None) -> str:
+    """The preemptor as reports name it: a pod by its key; "" if there is none."""
+    return "" if by is None else by.key if by.kind == Pod.__name__ else str(by)
 
 
 class Gone(msgspec.Struct, frozen=True):
@@ -107,7 +93,7 @@ class Gone(msgspec.Struct, frozen=True):
     initial: bool
     node: str | None
     how: How
-    by: str
+    by: ObjectRef | None
     at: float
     #: Why it was already terminating at the start, if the cluster shows it.
     earlier: How | None = None
@@ -117,7 +103,7 @@ class History:
     """An append-only list of events."""
 
     def __init__(self) -> None:
-        self.events: list[EventRow] = []
+        self.events: list[Event] = []
         #: By UID.
         self.gone: dict[str, Gone] = {}
 
@@ -127,20 +113,20 @@ class History:
         other.events, other.gone = self.events.copy(), self.gone.copy()
         return other
 
-    def note(self, event: EventRow) -> int:
+    def note(self, event: Event) -> int:
         """Record the event; returns its id."""
         self.events.append(event)
         return event.id
 
-    def touched(self) -> dict[str, None]:
-        """All objects that there are events of, in their order."""
+    def touched(self) -> dict[ObjectRef, None]:
+        """All objects that have events, in the order of their first events."""
         return dict.fromkeys(event.object for event in self.events)
 
     def keys(self, kind: type[KubernetesObject], *verbs: Verb) -> Iterator[str]:
         """The keys of the objects of a kind in events of these verbs, in order; an object may come twice."""
         for event in self.events:
-            if event.verb in verbs and event.ref.kind == kind.__name__:
-                yield event.ref.key
+            if event.verb in verbs and event.object.kind == kind.__name__:
+                yield event.object.key
 
     def lose(self, gone: Gone) -> None:
         """Record that the pod goes; the first reason counts."""

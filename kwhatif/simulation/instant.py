@@ -167,7 +167,7 @@ class InstantEngine:
         pod, asked = info.pod, info
         if entry.node_name:
             given = replace(pod, spec=replace(pod.spec, node_name=entry.node_name))
-            asked = PodInfo(given, self.api_server.state.cluster.resizes)
+            asked = PodInfo(given, self.api_server.state.cluster.facts.resizes)
         result = self.attempt(asked)
         for watcher in self.attempt_watchers:
             watcher(result)

@@ -61,7 +61,7 @@ class Resizes:
         """After a change or removal of a pod: a pod with a pending resize on its node, if a retry may succeed."""
         if before is None:
             return None
-        if after is not None and self._api_server.state.cluster.resizes.containers and is_resize(after, before):
+        if after is not None and self._api_server.state.cluster.facts.resizes.containers and is_resize(after, before):
             self._wait(after)
             self._fresh.add(key_of(after))
             return after
@@ -129,7 +129,7 @@ class _UnderWay(NamedTuple):
 
 def under_way(cluster: Cluster) -> tuple[Pod, ...]:
     """The pods whose resizes kubelets have yet to decide about, or to carry out."""
-    if not cluster.resizes.containers:
+    if not cluster.facts.resizes.containers:
         return ()
     return cluster.derived(_find, Pod).pods
 

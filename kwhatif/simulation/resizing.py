@@ -153,10 +153,10 @@ def decide(pod: Pod, node: NodeInfo, cluster: Cluster) -> Verdict:
         node: its node, with all its pods.
         cluster: has the release, which is assumed for the kubelet too.
     """
-    if cluster.minor < API_SERVER_LOOKS_AT_NODES and (impossible := _impossible(pod, node)):
+    if cluster.facts.minor < API_SERVER_LOOKS_AT_NODES and (impossible := _impossible(pod, node)):
         return Verdict("Infeasible", impossible)
     key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    others = [PodInfo(allocated(each.pod), cluster.resizes) for each in node.pods if each.key != key]
+    others = [PodInfo(allocated(each.pod), cluster.facts.resizes) for each in node.pods if each.key != key]
     message = next(_reasons(pod, node.with_pods(others)), "")
     return Verdict("Deferred", message) if message else FITS
 

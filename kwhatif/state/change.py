@@ -12,8 +12,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, ClusterFacts, KubernetesObject, key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
@@ -87,7 +88,18 @@ class Sort(msgspec.Struct, frozen=True):
     objects: tuple[tuple[type, str], ...]
 
 
-Change = Upsert | Delete | Bind | Evict | Nominate | Sort
+class SetFacts(msgspec.Struct, frozen=True):
+    """Replace what is known of the cluster besides its objects; pods count by its rules from then on."""
+
+    facts: ClusterFacts
+
+    @classmethod
+    def of(cls, cluster: Cluster, **changes: Any) -> SetFacts:
+        """The facts of the cluster, with other values of these fields."""
+        return cls(replace(cluster.facts, **changes))
+
+
+Change = Upsert | Delete | Bind | Evict | Nominate | Sort | SetFacts
 
 
 #: At least this number of steps is kept, and at most twice as many, because each keeps its objects in memory; a cache
@@ -122,7 +134,7 @@ class Touched:
     def __init__(self) -> None:
         #: Names of the nodes that were added, removed or changed, or whose pods or nominated pods were.
         self.nodes: set[str] = set()
-        #: Objects that were added, removed or changed.
+        #: Objects that were added, removed or changed; `ClusterFacts` with the key "" if the facts have changed.
         self.objects: list[Reference] = []
         #: Moves of pods on existing nodes, in order.
         self.moves: list[Move] = []

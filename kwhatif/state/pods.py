@@ -141,7 +141,7 @@ class Pods:
         self.members = MemberIndex()
 
     def _load(self, cluster: Cluster) -> None:
-        pods, pending, resizes = {}, {}, cluster.resizes
+        pods, pending, resizes = {}, {}, cluster.facts.resizes
         assigned: dict[str, list[PodInfo]] = {}
         for pod in cluster.all(Pod).values():
             if is_terminal(pod):

@@ -15,11 +15,11 @@ from typing import Any, NoReturn, Self
 
 from msgspec.structs import replace
 
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of, next_generation, resume_after
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources, pod_resources
+from kwhatif.kube.model.cluster import Cluster, ClusterFacts, KubernetesObject, key_of, next_generation, resume_after
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_orphaned
-from kwhatif.state.change import Bind, Change, Delete, Evict, History, Nominate, Sort, Touched, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, History, Nominate, SetFacts, Sort, Touched, Upsert
 from kwhatif.state.node_info import NodeInfo, Shapes
 from kwhatif.state.nodes import ImageStates, Nodes
 from kwhatif.state.pod_index import PodIndex
@@ -41,7 +41,7 @@ class StateObjects(Cluster):
     def _refuse(self, *_: Any, **_named: Any) -> NoReturn:
         raise TypeError(self._refusal)
 
-    add = add_all = remove = discard = sort = _refuse
+    add = add_all = discard = sort = update_facts = _refuse
 
     def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         super()._has_changed(kind, before, after)
@@ -264,8 +264,17 @@ class State:
             self._nodes.sort(nodes.values(), touched)
         self._nodes.sort_images(nodes.values())
         self._pods.sort(misplaced.get(Pod, set()), touched)
-        if self.cluster.is_whole:  # a node that is absent is gone: only what its pods say about it is kept
+        if self.cluster.facts.is_whole:  # a node that is absent is gone: only what its pods say about it is kept
             self.cluster.gone_nodes = frozenset(self._nodes_marked_gone())
+
+    def _set_facts(self, change: SetFacts, touched: Touched) -> None:
+        was, resizes = self.cluster.facts.resizes, change.facts.resizes
+        self.cluster._set_facts(change.facts)
+        touched.objects.append((ClusterFacts, ""))
+        if resizes != was:
+            for info in list(self.pods.values()):
+                if pod_resources(info.pod, resizes) != info.resources:
+                    self._upsert_pod(info.pod, touched)
 
     def _nodes_marked_gone(self) -> Iterator[str]:
         """Nodes that are not there, and whose pods say that they are gone."""
@@ -273,7 +282,7 @@ class State:
         return (name for name, pods in strays if any(is_orphaned(pod.pod) for pod in pods))
 
     def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
-        stays = self._pods.upsert(PodInfo(pod, self.cluster.resizes), touched)
+        stays = self._pods.upsert(PodInfo(pod, self.cluster.facts.resizes), touched)
         self._put(pod, touched, last=not stays)
 
     def _put(self, obj: KubernetesObject, touched: Touched, *, last: bool = False) -> None:
@@ -298,6 +307,7 @@ _APPLY: Mapping[type, Callable[..., None]] = {
     Evict: State._evict,
     Nominate: State._nominate,
     Sort: State._sort,
+    SetFacts: State._set_facts,
 }
 
 

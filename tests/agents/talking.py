@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -16,10 +15,10 @@ from kwhatif.cli.app import commands
 from kwhatif.cli.mcp.desk import Desk
 from kwhatif.cli.mcp.server import Cluster, Questions
 from kwhatif.cli.mcp.tools import tools
+from tests import FIXTURES
 
 T = TypeVar("T")
-ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 TOOLS = tools(commands().commands)  # type: ignore[attr-defined]
 
 

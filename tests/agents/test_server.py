@@ -28,7 +28,8 @@ from kwhatif.cli.cluster import ClusterSource, SchedulerSource
 from kwhatif.cli.mcp.command import _Source
 from kwhatif.cli.mcp.server import MOST_TOKENS
 from kwhatif.render.brief import tokens
-from tests.agents.talking import DEMO, ROOT, TOOLS, asked, part, refused, talk
+from tests import ROOT
+from tests.agents.talking import DEMO, TOOLS, asked, part, refused, talk
 from tests.cli.running import run
 from tests.cli.test_watch import NODES, PODS, a_node
 from tests.http.conftest import kubeconfig_writer

@@ -11,9 +11,10 @@ from pathlib import Path
 import kwhatif
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
+from tests import FIXTURES
 
 #: As a user would name it, without what stands above the project.
-DEMO = Path(os.path.relpath(Path(__file__).parents[2] / "fixtures" / "demo"))
+DEMO = Path(os.path.relpath(FIXTURES / "demo"))
 GANGS = DEMO.parent / "gangs" / "demo"
 #: When the demo's dump was taken.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)

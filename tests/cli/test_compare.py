@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 from kwhatif.errors import ExitCode
+from tests import FIXTURES
 from tests.cli.running import run
 
-CLUSTER = Path(__file__).parents[2] / "fixtures" / "demo" / "cluster.yaml"
+CLUSTER = FIXTURES / "demo" / "cluster.yaml"
 
 
 def test_what_is_wrong_with_each_dump_is_said(tmp_path: Path) -> None:

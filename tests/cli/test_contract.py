@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests import FIXTURES, ROOT
 from tests.cli.running import run
 from tests.schemas import validator
 
-ROOT = Path(__file__).parents[2]
 FROM = f"--from {ROOT}/fixtures/demo/cluster.yaml"
-PODS = ROOT / "fixtures" / "demo" / "pods"
+PODS = FIXTURES / "demo" / "pods"
 
 
 @pytest.mark.parametrize(

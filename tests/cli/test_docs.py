@@ -16,8 +16,8 @@ from typer.main import get_command
 import kwhatif
 from kwhatif.cli.app import app
 from kwhatif.cli.usage import _options_of, all_commands
+from tests import FIXTURES, ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.name for page in PAGES]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -50,9 +50,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the examples find what they name."""
-    shutil.copy(ROOT / "fixtures" / "demo" / "cluster.yaml", tmp_path / "cluster.yaml")
-    shutil.copy(ROOT / "fixtures" / "library" / "pod.yaml", tmp_path / "pod.yaml")
-    shutil.copytree(ROOT / "fixtures" / "gate" / "updates", tmp_path / "manifests")
+    shutil.copy(FIXTURES / "demo" / "cluster.yaml", tmp_path / "cluster.yaml")
+    shutil.copy(FIXTURES / "library" / "pod.yaml", tmp_path / "pod.yaml")
+    shutil.copytree(FIXTURES / "gate" / "updates", tmp_path / "manifests")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -13,14 +13,14 @@ import xmlschema
 from kwhatif.cli.app import app
 from kwhatif.cli.cluster_options import complete_edit
 from kwhatif.cli.options import complete_node, complete_object
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.schemas import validator
 
-ROOT = Path(__file__).parents[2]
-SCHEMAS = ROOT / "fixtures" / "schemas"
-CLUSTER = ROOT / "fixtures" / "demo" / "cluster.yaml"
+SCHEMAS = FIXTURES / "schemas"
+CLUSTER = FIXTURES / "demo" / "cluster.yaml"
 FROM = f"--from {CLUSTER}"
-SMALL = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
+SMALL = FIXTURES / "demo" / "pods" / "small.yaml"
 
 
 @pytest.mark.parametrize("command", ["schedule", "preempt", "gate", "queue", "advise"])

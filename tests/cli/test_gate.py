@@ -11,14 +11,14 @@ import pytest
 import xmlschema
 import yaml
 
+from tests import FIXTURES, ROOT
 from tests.cli.running import Ran, run
 from tests.schemas import validator
 
-ROOT = Path(__file__).parents[2]
-FIXTURES = ROOT / "fixtures" / "gate"
-SCHEMAS = ROOT / "fixtures" / "schemas"
+GATE = FIXTURES / "gate"
+SCHEMAS = FIXTURES / "schemas"
 DEMO = f"--from {ROOT}/fixtures/demo/cluster.yaml"
-MANIFESTS = f"{FIXTURES}/manifests"
+MANIFESTS = f"{GATE}/manifests"
 
 
 def gate(arguments: str, stdin: str = "") -> Ran:
@@ -37,7 +37,7 @@ def rows(arguments: str, stdin: str = "") -> dict[str, str]:
 
 
 def test_a_rendered_chart_passes_through_standard_input() -> None:
-    assert rows("-", (FIXTURES / "charts" / "ingress-nginx.yaml").read_text()) == {
+    assert rows("-", (GATE / "charts" / "ingress-nginx.yaml").read_text()) == {
         "Deployment platform/edge-ingress-nginx-controller": "all 2 pods fit on 2 nodes",
         "Job platform/edge-ingress-nginx-admission-create": "fits on general-a1",
         "Job platform/edge-ingress-nginx-admission-patch": "fits on general-a1",
@@ -45,7 +45,7 @@ def test_a_rendered_chart_passes_through_standard_input() -> None:
 
 
 def test_a_rendered_chart_with_pods_on_every_node_and_a_claim() -> None:
-    assert rows("-", (FIXTURES / "charts" / "prometheus.yaml").read_text()) == {
+    assert rows("-", (GATE / "charts" / "prometheus.yaml").read_text()) == {
         "DaemonSet platform/metrics-prometheus-node-exporter": "all 12 pods fit on 12 nodes",
         "Deployment platform/metrics-kube-state-metrics": "fits on general-a1",
         "Deployment platform/metrics-prometheus-server": "fits on general-a1",
@@ -53,14 +53,14 @@ def test_a_rendered_chart_with_pods_on_every_node_and_a_claim() -> None:
 
 
 def test_the_order_of_documents_does_not_matter_for_what_takes_effect_before_pods() -> None:
-    documents = (FIXTURES / "manifests" / "reports.yaml").read_text().split("---\n")
+    documents = (GATE / "manifests" / "reports.yaml").read_text().split("---\n")
     said = "all 2 pods fit on 2 nodes (its next run, judged last and alone)"
     assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": said}
 
 
 def test_manifests_may_be_files_directories_globs_and_standard_input_at_once() -> None:
-    chart = (FIXTURES / "charts" / "ingress-nginx.yaml").read_text()
-    named = rows(f"{FIXTURES}/custom.yaml {FIXTURES}/updates '{MANIFESTS}/w*.yaml' -", chart)
+    chart = (GATE / "charts" / "ingress-nginx.yaml").read_text()
+    named = rows(f"{GATE}/custom.yaml {GATE}/updates '{MANIFESTS}/w*.yaml' -", chart)
     # The Jobs are hooks of Helm: one runs before everything else, the other after it.
     assert [name.partition(" ")[0] for name in named] == [
         "Job",
@@ -110,7 +110,7 @@ def test_where_nothing_can_be_read_there_is_no_answer(arguments: str) -> None:
 
 
 def test_a_broken_manifest_does_not_spoil_the_others(tmp_path: Path) -> None:
-    ran = gate(f"{FIXTURES}/broken -o json --report junit={tmp_path}/junit.xml")
+    ran = gate(f"{GATE}/broken -o json --report junit={tmp_path}/junit.xml")
     assert ran.code == 3
     made = json.loads(ran.stdout)
     assert [row["name"] for row in made["workloads"]] == ["Pod shop/small", "Pod shop/large"]
@@ -121,7 +121,7 @@ def test_a_broken_manifest_does_not_spoil_the_others(tmp_path: Path) -> None:
 
 
 def test_yaml_that_does_not_parse_is_a_broken_manifest_too() -> None:
-    good = (FIXTURES / "broken" / "broken.yaml").read_text().split("---\n")[0]
+    good = (GATE / "broken" / "broken.yaml").read_text().split("---\n")[0]
     ran = gate("- -o json", f"{good}---\nkind: [\n---\n{good.replace('small', 'other')}")
     assert ran.code == 3
     made = json.loads(ran.stdout)
@@ -140,7 +140,7 @@ def test_quiet_is_one_line_however_wide() -> None:
 def test_every_report_is_written_beside_the_answer_and_valid(tmp_path: Path) -> None:
     formats = ("json", "yaml", "junit", "sarif", "github", "gitlab", "markdown")
     asked = " ".join(f"--report {name}={tmp_path}/{name}" for name in formats)
-    ran = gate(f"{MANIFESTS} {FIXTURES}/broken --policy {FIXTURES}/kwhatif.yaml {asked} -q")
+    ran = gate(f"{MANIFESTS} {GATE}/broken --policy {GATE}/kwhatif.yaml {asked} -q")
     assert (
         ran.stdout
         == "✘ The gate fails: 6 workloads, 14 pods; 1 problem in manifests; 1 failure; 1 warning; 2 suppressed\n"
@@ -157,7 +157,7 @@ def test_every_report_is_written_beside_the_answer_and_valid(tmp_path: Path) -> 
 
 
 def test_a_report_may_go_to_a_stream(capfd: pytest.CaptureFixture[str]) -> None:
-    gate(f"{FIXTURES}/broken --report github=/dev/stdout -q")
+    gate(f"{GATE}/broken --report github=/dev/stdout -q")
     assert capfd.readouterr().out.startswith("::error file=")
 
 
@@ -212,24 +212,24 @@ def test_outside_the_repository_no_policy_is_looked_for(tmp_path: Path, monkeypa
 def test_an_exception_counts_until_its_day_is_over(today: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = {"2026-12-31": 1798675200, "2027-01-01": 1798761600}[today]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(seconds))
-    ran = gate(f"{MANIFESTS} --policy {FIXTURES}/kwhatif.yaml")
+    ran = gate(f"{MANIFESTS} --policy {GATE}/kwhatif.yaml")
     assert ran.code == code
 
 
 def test_the_policies_here_are_valid_by_the_schema_that_is_shipped() -> None:
-    policy = yaml.safe_load((FIXTURES / "kwhatif.yaml").read_text())
+    policy = yaml.safe_load((GATE / "kwhatif.yaml").read_text())
     validator("policy").validate(json.loads(json.dumps(policy, default=str)))
     with pytest.raises(jsonschema.ValidationError):
         validator("policy").validate({**policy, "exceptions": [], "preemptions": "fail"})
 
 
 def test_missing_information_fails_a_strict_gate_with_its_reports(tmp_path: Path) -> None:
-    ran = gate(f"{FIXTURES}/widget.yaml --strict --report github={tmp_path}/out")
+    ran = gate(f"{GATE}/widget.yaml --strict --report github={tmp_path}/out")
     assert (ran.code, ran.stderr) == (1, "")
     assert (
         (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats/unjudged-kind::Widget shop/search")
     )
-    assert gate(f"{FIXTURES}/widget.yaml").code == 0
+    assert gate(f"{GATE}/widget.yaml").code == 0
 
 
 def test_what_the_dump_lacks_fails_a_strict_gate_too() -> None:

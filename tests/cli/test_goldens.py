@@ -7,13 +7,12 @@ What programs read is in `test_machine_formats`.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests import FIXTURES
 from tests.cli.running import run
 
-GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
+GOLDENS = FIXTURES / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
 QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"

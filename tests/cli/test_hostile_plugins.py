@@ -146,7 +146,7 @@ CHANGES = {
     ),
     "selected objects": ("snapshot.cluster.select(Pod, ['default/q'])[0].spec.node_selector.update(a='b')", "pass"),
     "the collection of objects": ("snapshot.cluster.all(Pod).clear()", "pass"),
-    "the objects": ("snapshot.cluster.remove(snapshot.cluster.get(Node, 'node'))", "pass"),
+    "the objects": ("snapshot.cluster.discard(Node, 'node')", "pass"),
     "what is derived from objects": (
         "[each.metadata.labels.clear() for each in snapshot.cluster.derived(Own.objects, Pod)]",
         "pass",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from kwhatif.cli.about import completed
+from tests import ROOT
 
 #: What the shell is to do: nothing more, or to complete names of files.
 NO_FILES, FILES = ":4", ":0"
@@ -47,7 +47,7 @@ def test_all_commands_are_described() -> None:
 def test_the_entry_point_is_the_name_that_kubectl_looks_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scripts = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     module, _, function = scripts["kubectl_complete-whatif"].partition(":")
     monkeypatch.setattr(sys, "argv", ["kubectl_complete-whatif", "sched"])
     getattr(import_module(module), function)()

@@ -15,12 +15,13 @@ import pytest
 import xmlschema
 import yaml
 
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.cli.test_goldens import DESCHEDULE, FROM, GATE, GOLDENS, POLICY, QUEUE
 from tests.schemas import validator
 
 ROOT = GOLDENS.parents[1]
-SCHEMAS = ROOT / "fixtures" / "schemas"
+SCHEMAS = FIXTURES / "schemas"
 PODS = "fixtures/demo/pods"
 CONSOLIDATE = "--instance-types fixtures/demo/instance-types.json --from fixtures/demo/karpenter.yaml"
 BROKEN = f"{GATE} fixtures/gate/broken {FROM} {POLICY}"

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from kwhatif.cli.characters import escaped, is_unicode, plain, referenced, spelled
+from tests import ROOT
 from tests.cli.running import Ended, fork
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "kwhatif"]
 DUMP = "fixtures/demo/cluster.yaml"
 SMALL = f"schedule fixtures/demo/pods/small.yaml --from {DUMP} -o wide"

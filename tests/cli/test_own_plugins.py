@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.builders import PodBuilder, budget, node, pod, selector
 from tests.cli.running import Ran, run
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = ROOT / "docs" / "examples"
 
 
 @pytest.fixture(autouse=True)

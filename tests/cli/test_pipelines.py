@@ -18,11 +18,11 @@ import pytest
 import yaml
 
 from kwhatif.policy.build import build_rulebook
+from tests import FIXTURES, ROOT
 from tests.cli.running import run
 
-ROOT = Path(__file__).parents[2]
-DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
-MANIFESTS = ROOT / "fixtures" / "gate" / "manifests"
+DUMP = FIXTURES / "demo" / "cluster.yaml"
+MANIFESTS = FIXTURES / "gate" / "manifests"
 BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
 
 
@@ -338,7 +338,7 @@ def test_gitlab_keeps_the_snapshot_for_the_gate(tmp_path: Path) -> None:
         "CI_JOB_TOKEN": "secret",
         "KWHATIF_STORE": "https://gitlab.example/kept",
         "KEPT": str(tmp_path / "kept"),
-        "KWHATIF_MANIFESTS": str(ROOT / "fixtures" / "gate" / "updates"),
+        "KWHATIF_MANIFESTS": str(FIXTURES / "gate" / "updates"),
     }
     use_stub = f"PATH='{tmp_path}':$PATH\n"
     first = (tmp_path / "save", tmp_path / "gate")
@@ -396,7 +396,7 @@ WORKFLOWS = [str(path.relative_to(ROOT)) for path in sorted((ROOT / ".github" / 
 
 
 def check(schema: str, data: Any) -> None:
-    parsed = json.loads((ROOT / "fixtures" / "schemas" / f"{schema}.json").read_text())
+    parsed = json.loads((FIXTURES / "schemas" / f"{schema}.json").read_text())
     jsonschema.Draft7Validator(parsed).validate(json.loads(json.dumps(data, default=str)))
 
 

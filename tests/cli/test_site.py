@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from kwhatif.cli.usage import _options_of
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 HOME = "https://example.com/kwhatif"
 
 

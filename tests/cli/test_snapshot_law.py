@@ -13,11 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from kwhatif.api.snapshots import save_cluster
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.old_names import renamed
 from tests.snapshot_law import essence, without_source
 
-ROOT = Path(__file__).parents[2] / "fixtures"
+ROOT = FIXTURES
 DEMO = ROOT / "demo" / "cluster.yaml"
 #: Clusters: files that are read together.
 CLUSTERS = {

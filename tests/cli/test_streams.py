@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, format_time, parse_time
+from tests import FIXTURES
 from tests.cli.running import run
 
-ROOT = Path(__file__).parents[2]
-DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
-POD = ROOT / "fixtures" / "demo" / "pods" / "inference.yaml"
+DUMP = FIXTURES / "demo" / "cluster.yaml"
+POD = FIXTURES / "demo" / "pods" / "inference.yaml"
 KWHATIF = Path(sys.executable).parent / "kwhatif"
 
 

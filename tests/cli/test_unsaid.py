@@ -11,7 +11,6 @@ import pytest
 import kwhatif
 from tests.cli.running import Ran, run
 
-ROOT = Path(__file__).parents[2]
 NODE = """\
 apiVersion: v1
 kind: Node

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import FIXTURES, ROOT
 from tests.cli.running import fork, run
 
-ROOT = Path(__file__).parents[2]
-DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
-POD = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
+DUMP = FIXTURES / "demo" / "cluster.yaml"
+POD = FIXTURES / "demo" / "pods" / "small.yaml"
 COMMANDS = [
     "",
     "schedule",
@@ -203,7 +203,7 @@ def test_a_condition_that_the_answer_can_never_meet_is_wrong_usage(command: str,
     assert f"this command never answers {condition!r}: choose from none, " in ran.stderr
 
 
-ENDLESS = ROOT / "fixtures" / "stories" / "073-anti-affinity-preempts" / "cluster.yaml"
+ENDLESS = FIXTURES / "stories" / "073-anti-affinity-preempts" / "cluster.yaml"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_what_follows_can_be_a_no(options: str, code: int) -> None:
     assert ("needs --aftermath for cycling, pending" in ran.stderr) is (code == 2)
 
 
-DEMO = f"--from {Path(__file__).parents[2] / 'fixtures' / 'demo' / 'cluster.yaml'}"
+DEMO = f"--from {FIXTURES / 'demo' / 'cluster.yaml'}"
 
 
 def test_a_url_is_not_read() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import ExitCode, InputError
+from tests import FIXTURES
 from tests.cli.running import run
 
-DUMP = str(Path(__file__).parents[2] / "fixtures" / "demo" / "cluster.yaml")
+DUMP = str(FIXTURES / "demo" / "cluster.yaml")
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: typo}\nspec:\n  containers: [{name: a, image: b}]\n  nodeselector: {a: b}\n"
 UNKNOWN = 'document 1, line 6 (Pod typo): strict decoding error: unknown field "spec.nodeselector" (did you mean nodeSelector?)'
 CAVEAT = 'standard input, document 1, line 6 (Pod typo): unknown field "spec.nodeselector" (did you mean nodeSelector?)'

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import FIXTURES, ROOT
 from tests.cli.running import run
 
-ROOT = Path(__file__).parents[2]
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 NODES = {"ip-10-0-10-84", "ip-10-1-11-168", "ip-10-2-33-200", "ip-10-0-70-20", "ip-10-1-71-109"}
 COMMANDS = [
@@ -44,7 +44,7 @@ def test_a_long_path_keeps_the_gates_table(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "120")
     folder = tmp_path / "environments" / "production" / "teams" / "shop"
     folder.mkdir(parents=True)
-    (folder / "small.yaml").write_bytes((ROOT / "fixtures/demo/pods/small.yaml").read_bytes())
+    (folder / "small.yaml").write_bytes((FIXTURES / "demo/pods/small.yaml").read_bytes())
     ran = run(f"kwhatif gate {folder} --from {ROOT}/fixtures/demo/cluster.yaml")
     assert "WORKLOAD" in ran.stdout
     assert "…/small.yaml:2" in ran.stdout

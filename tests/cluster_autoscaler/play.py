@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
-from pathlib import Path
 from typing import Any
 
 import kwhatif
 from kwhatif.report import Report
+from tests import FIXTURES
 
-CASES = Path(__file__).parents[2] / "fixtures" / "cluster_autoscaler" / "cases.jsonl.xz"
+CASES = FIXTURES / "cluster_autoscaler" / "cases.jsonl.xz"
 NOW = "2026-11-20T12:00:00Z"
 Json = dict[str, Any]
 #: What is compared of each row.

@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests import FIXTURES
 from tests.conformance.compare import PLACEMENT
 from tests.differential import oracle
 
 Json = dict[str, Any]
-CASES = Path(__file__).parents[2] / "fixtures" / "conformance"
+CASES = FIXTURES / "conformance"
 FOLDER = CASES / "releases"
 
 

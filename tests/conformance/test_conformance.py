@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import kwhatif
+from tests import FIXTURES
 from tests.conformance.compare import differences
 
-ROOT = Path(__file__).parents[2] / "fixtures" / "conformance"
+ROOT = FIXTURES / "conformance"
 CASES = sorted(path.parent for path in ROOT.glob("*/*/expected.json"))
 
 

@@ -12,11 +12,12 @@ import pytest
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.save import Moment, saved_objects
+from tests import FIXTURES
 from tests.gangs.play import answer, compared, written
 
 Json = dict[str, Any]
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "gangs"
+FOLDER = FIXTURES / "gangs"
 CASES = [
     pytest.param(json.loads(line), id=f"{path.stem}/{json.loads(line)['case']}")
     for path in sorted(FOLDER.glob("*.jsonl"))

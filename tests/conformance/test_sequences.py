@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import kwhatif
+from tests import FIXTURES
 from tests.conformance.compare import Difference, Json
 
-ROOT = Path(__file__).parents[2] / "fixtures" / "sequences"
+ROOT = FIXTURES / "sequences"
 CASES = sorted(path.parent for path in ROOT.glob("*/*/expected.json"))
 
 

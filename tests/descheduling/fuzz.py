@@ -7,15 +7,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from kwhatif.descheduler.attempt import DeschedulingCycle
+from tests import ROOT
 from tests.descheduling.generate import FAMILIES, generate
 from tests.descheduling.mutate import mutated
 from tests.descheduling.play import play
 
-ROOT = Path(__file__).parents[2]
 JUDGE = ROOT / "tests" / "oracle" / "descheduler" / "bin" / "descheduler"
 FOUND = ROOT / "build" / "disagreements"
 #: How often the judge runs a case: it walks over maps.

@@ -9,18 +9,18 @@ import json
 import lzma
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import yaml
 
+from tests import FIXTURES
 from tests.descheduling.generate import ARGUMENTS, generate
 
 Json = dict[str, Any]
 #: The share that is written as JSON, of which the order of fields counts.
 _JSON = 0.2
-RECORDED = Path(__file__).parents[2] / "fixtures" / "descheduler" / "policies.jsonl.xz"
+RECORDED = FIXTURES / "descheduler" / "policies.jsonl.xz"
 _MOST = 400
 #: A container in the policy, and the key or index of an entry.
 Place = tuple[Any, Any]

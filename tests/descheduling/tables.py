@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
+
+from tests import FIXTURES
 
 Json = dict[str, Any]
 
-TABLE = Path(__file__).parents[2] / "fixtures" / "descheduler" / "arguments.json"
+TABLE = FIXTURES / "descheduler" / "arguments.json"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOSTNAME = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,7 +6,6 @@ import io
 import json
 import lzma
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,9 +15,10 @@ from kwhatif.descheduler.attempt import DeschedulingCycle, EvictionAttempt
 from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import Moment, saved_objects
+from tests import FIXTURES
 from tests.descheduling.play import play
 
-_FILE = Path(__file__).parents[2] / "fixtures" / "descheduler" / "cases.jsonl.xz"
+_FILE = FIXTURES / "descheduler" / "cases.jsonl.xz"
 
 
 class _Name(msgspec.Struct):

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests import ROOT
 from tests.differential import bench, document, files, oracle
 from tests.differential.bench import Batch, Bench, Disagreement, Tally
 from tests.differential.generate import FAMILIES
 from tests.differential.table import Table
 
 BATCH = 100
-ROOT = Path(__file__).parents[2]
 SAVED = ROOT / "build" / "disagreements"
 
 

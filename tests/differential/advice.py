@@ -21,13 +21,13 @@ from typing import Any
 
 import kwhatif
 from kwhatif.errors import InputError
+from tests import ROOT
 from tests.advising import patched
 from tests.differential import files, oracle
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.judge import outcome
 from tests.differential.scene import HOSTNAME, Case, Object
 
-ROOT = Path(__file__).parents[2]
 SAVED = ROOT / "build" / "advice"
 Changes = Sequence[Mapping[str, Any]]
 

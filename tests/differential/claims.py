@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
+from tests import FIXTURES
 from tests.differential.devices import API, GPU, HUGE, NIC, SHARE, Devices, Slot
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene, main_container, namespace_of, uid_of
@@ -79,7 +79,7 @@ RARE_EXPRESSIONS = (
 
 
 #: Selectors that an API server may have stored, of which `tests/oracle/selectors` wrote down what they say of one device.
-_STORED = Path(__file__).parents[2] / "fixtures" / "cel" / "selectors.json"
+_STORED = FIXTURES / "cel" / "selectors.json"
 STORED_EXPRESSIONS = tuple(
     entry["expression"] for entry in json.loads(_STORED.read_text("utf-8")) if "refused" not in entry
 )

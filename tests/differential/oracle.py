@@ -9,7 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-ORACLE = Path(__file__).parents[1] / "oracle"
+from tests import ROOT
+
+ORACLE = ROOT / "tests" / "oracle"
 BINARY = ORACLE / "bin" / "oracle"
 #: The release of `BINARY`; the judges of others have theirs in their names. As in `tests/go.mk`.
 DEFAULT_RELEASE = "1.36"

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
+from tests import FIXTURES
 from tests.e2e.api import PLURALS, Api, collection, home_of, path_of
-from tests.http.fake_api import ROOT
 
-DEMO = ROOT / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 CLUSTER = DEMO / "cluster.yaml"
 PODS = sorted((DEMO / "pods").glob("*.yaml"))
 #: What the server decides itself.

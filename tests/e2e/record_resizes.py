@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests import FIXTURES
 from tests.e2e.control_plane import control_plane
 
 Json = dict[str, Any]
-RECORDINGS = Path(__file__).parents[2] / "fixtures" / "resize" / "recordings.json"
+RECORDINGS = FIXTURES / "resize" / "recordings.json"
 AMOUNTS = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 

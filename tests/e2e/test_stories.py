@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import FIXTURES
 from tests.e2e.conftest import PROGRAMS, command_line, let_kwhatif_read
 from tests.e2e.control_plane import control_plane
 from tests.e2e.ending import beginning, ending
 from tests.e2e.stage import stage_of
-from tests.http.fake_api import ROOT
 from tests.stories.scenario import differences, scenario
 
-FOLDER = Path(os.environ.get("KWHATIF_E2E_FOLDER") or ROOT / "fixtures" / "stories")
+FOLDER = Path(os.environ.get("KWHATIF_E2E_FOLDER") or FIXTURES / "stories")
 #: One of each kind: a rollout whose pod is preempted, a drain that a budget blocks, an outage with taint eviction,
 #: the ranking of a scale-down, a StatefulSet with zonal claims, a Job whose pods are evicted.
 CHOSEN = (

@@ -7,8 +7,9 @@ import json
 import sys
 from collections import Counter
 
+from tests import ROOT
 from tests.gangs.generate import FAMILIES, Json, generate
-from tests.gangs.judge import ROOT, outcomes
+from tests.gangs.judge import outcomes
 from tests.gangs.play import compared, play
 
 FOUND = ROOT / "build" / "disagreements"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests import ROOT
+
 JUDGE = ROOT / "tests" / "oracle" / "gangs" / "bin" / "gangs"
 Json = dict[str, Any]
 

@@ -12,9 +12,9 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from tests import ROOT
 from tests.differential.dice import Dice
 from tests.hostile.asking import Answer, Worker
 from tests.hostile.cases import make
@@ -23,7 +23,7 @@ from tests.hostile.laws import broken_laws
 from tests.hostile.layout import Files, write
 from tests.hostile.shrink import shrink, shrink_parts
 
-SAVED = Path(__file__).parents[2] / "build" / "hostile"
+SAVED = ROOT / "build" / "hostile"
 #: Cases that a process is given at once, and how many of a kind of fault are made small and kept.
 BATCH, KEPT = 25, 3
 _CAME_OUT = {0: "answered", 1: "answered", 2: "refused", 3: "refused", 4: "refused", None: "ended"}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import lzma
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tests import FIXTURES
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
 from tests.hostile import steps
 from tests.karpenter.judge import stored_cases
 
-ROOT = Path(__file__).parents[2]
 Object = dict[str, Any]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -116,7 +115,7 @@ def _workload(dice: Dice, pod: Object) -> Object:
 def _manifests() -> list[Object]:
     """The repository's own manifests."""
     found: list[Object] = []
-    for path in sorted((ROOT / "fixtures" / "gate").rglob("*.yaml")):
+    for path in sorted((FIXTURES / "gate").rglob("*.yaml")):
         if path.parent.name not in ("broken", "charts") and path.name not in ("kwhatif.yaml", "wrong-policy.yaml"):
             documents = yaml.load_all(path.read_bytes(), yaml.CSafeLoader)
             found += [
@@ -128,7 +127,7 @@ def _manifests() -> list[Object]:
 @cache
 def _owned() -> list[list[Object]]:
     """The clusters of the stories: small, with the controllers' objects."""
-    paths = sorted((ROOT / "fixtures" / "stories").glob("*/cluster.yaml"))
+    paths = sorted((FIXTURES / "stories").glob("*/cluster.yaml"))
     return [_plain(list(yaml.load_all(path.read_bytes(), _Loader))) for path in paths]
 
 
@@ -136,7 +135,7 @@ def _owned() -> list[list[Object]]:
 def _scaled() -> list[Parts]:
     """Clusters of Karpenter with their instance types, and of the Cluster Autoscaler with their node groups."""
     pools = [case for number, case in enumerate(stored_cases()) if number % 9 == 0]
-    with lzma.open(ROOT / "fixtures" / "cluster_autoscaler" / "cases.jsonl.xz", "rt") as lines:
+    with lzma.open(FIXTURES / "cluster_autoscaler" / "cases.jsonl.xz", "rt") as lines:
         groups = [json.loads(line) for number, line in enumerate(lines) if number % 9 == 0]
     return [
         {"types": [pool["types"]], "pooled": pool["cluster"], "groups": [group["groups"]], "grouped": group["cluster"]}
@@ -147,7 +146,7 @@ def _scaled() -> list[Parts]:
 @cache
 def _descheduler() -> list[tuple[list[Object], Object]]:
     """Clusters, each with a policy of a descheduler."""
-    with lzma.open(ROOT / "fixtures" / "descheduler" / "cases.jsonl.xz", "rt") as lines:
+    with lzma.open(FIXTURES / "descheduler" / "cases.jsonl.xz", "rt") as lines:
         cases = [json.loads(line) for number, line in enumerate(lines) if number % 6 == 0]
     return [(case["cluster"], yaml.load(case["policy"], _Loader)) for case in cases]
 

@@ -9,10 +9,11 @@ from typing import Any
 import yaml
 
 from kwhatif.sources.decoding.kinds import ASKED, BY_KIND
-from tests.http.fake_api import ROOT, FakeAPI
+from tests import FIXTURES
+from tests.http.fake_api import FakeAPI
 
 Json = dict[str, Any]
-DEMO = ROOT / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 ADMISSION = "admissionregistration.k8s.io"
 
 

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kwhatif.sources.decoding.kinds import ASKED
+from tests import FIXTURES
 
-ROOT = Path(__file__).parents[2]
-RECORDED = ROOT / "fixtures" / "live"
+RECORDED = FIXTURES / "live"
 CERTS = Path(__file__).parent / "certs"
 TOKEN = "a-test-token"
 

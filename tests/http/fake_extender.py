@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parents[2] / "fixtures" / "extender"
+from tests import FIXTURES
+
+RECORDED = FIXTURES / "extender"
 
 #: Answers one request in its own way; whatever it sends is all that is sent.
 Behaviour = Callable[["Handler"], None]

@@ -113,7 +113,7 @@ def saved(path: Path) -> list[dict[str, Any]]:
 class TestNotServed:
     def test_is_empty(self, kubeconfig: WriteKubeconfig) -> None:
         session = kwhatif.load_live(kubeconfig=kubeconfig(), strict=True)
-        assert session.cluster.unread == {}
+        assert session.cluster.facts.unread == {}
 
     def test_another_version_is_asked_for(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         serve_objects(demo(), api)
@@ -131,7 +131,7 @@ class TestForbidden:
                 names = [{"name": other.plural} for other in kinds.BYSTANDER_LISTS]
                 api.always[group] = answer(200, {"kind": "APIResourceList", "resources": names})
         session = kwhatif.load_live(kubeconfig=kubeconfig())
-        assert session.cluster.unread == {each.kind: FORBIDDEN for each in kinds.BYSTANDER_LISTS}
+        assert session.cluster.facts.unread == {each.kind: FORBIDDEN for each in kinds.BYSTANDER_LISTS}
         said = kwhatif.preempt(session).caveats
         assert len(said) == 4
         assert {each.plural for each in kinds.BYSTANDER_LISTS} <= set(re.findall(r"\w+", " ".join(said)))
@@ -149,13 +149,13 @@ class TestForbidden:
         )
         api.always["/apis/karpenter.sh/v1"] = DENIED
         session = kwhatif.load_live(kubeconfig=kubeconfig())
-        assert session.cluster.unread == dict.fromkeys(("Workload", "NodePool", "NodeClaim"), FORBIDDEN)
+        assert session.cluster.facts.unread == dict.fromkeys(("Workload", "NodePool", "NodeClaim"), FORBIDDEN)
 
 
 def test_one_that_fails_is_a_caveat(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
     api.always["/apis/karpenter.sh/v1/nodepools"] = answer(500, b"conversion webhook failed")
     session = kwhatif.load_live(kubeconfig=kubeconfig())
-    assert session.cluster.unread == {"NodePool": FAILED}
+    assert session.cluster.facts.unread == {"NodePool": FAILED}
     assert any(f"{FAILED} nodepools in karpenter.sh" in caveat for caveat in kwhatif.preempt(session).caveats)
 
 
@@ -185,7 +185,7 @@ def test_events_are_asked_for_by_reason_and_up_to_a_number(
         f"limit={lists.PAGE}&fieldSelector=reason%3D{reason}"
         for reason in ("FailedScheduling", "Scheduled", "Preempted")
     }
-    assert session.cluster.unread == ({"Event": CUT} if waiting else {})
+    assert session.cluster.facts.unread == ({"Event": CUT} if waiting else {})
 
 
 def test_a_list_that_begins_again_counts_once(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
@@ -210,5 +210,5 @@ def test_another_dump_may_have_what_could_not_be_read(
     dump = write_dump(
         [each for each in BYSTANDERS if each["kind"] == "HorizontalPodAutoscaler"], tmp_path / "dump.json"
     )
-    assert kwhatif.load(tmp_path / "saved.json").cluster.unread == {"HorizontalPodAutoscaler": FORBIDDEN}
-    assert kwhatif.load(tmp_path / "saved.json", dump).cluster.unread == {}
+    assert kwhatif.load(tmp_path / "saved.json").cluster.facts.unread == {"HorizontalPodAutoscaler": FORBIDDEN}
+    assert kwhatif.load(tmp_path / "saved.json", dump).cluster.facts.unread == {}

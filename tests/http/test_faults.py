@@ -25,11 +25,11 @@ import kwhatif
 from kwhatif.sources.decoding.kinds import ASKED, ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig, kubeconfig_writer
 from tests.http.fake_api import (
     CERTS,
-    ROOT,
     Behaviour,
     FakeAPI,
     answer,
@@ -49,7 +49,7 @@ from tests.http.fake_api import (
 )
 
 PODS = "/api/v1/pods"
-CHECKOUT = ROOT / "fixtures" / "demo" / "pods" / "inference.yaml"
+CHECKOUT = FIXTURES / "demo" / "pods" / "inference.yaml"
 FORBIDDEN = answer(403, recorded("forbidden")["body"])
 
 
@@ -228,7 +228,7 @@ class TestForbidden:
 
     def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
-        assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.unread) == {"PodDisruptionBudget"}
+        assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.facts.unread) == {"PodDisruptionBudget"}
 
     def test_everything_but_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         for resource in RESOURCES:

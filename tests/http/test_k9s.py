@@ -13,10 +13,11 @@ import jsonschema
 import pytest
 import yaml
 
+from tests import ROOT
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI
 
-FILE = Path(__file__).parents[2] / "docs" / "examples" / "k9s-plugins.yaml"
+FILE = ROOT / "docs" / "examples" / "k9s-plugins.yaml"
 PLUGINS = yaml.safe_load(FILE.read_text())["plugins"]
 #: What is required of a plugin, by the schema that k9s reads its file with.
 SCHEMA = {

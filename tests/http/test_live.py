@@ -16,20 +16,21 @@ import pytest
 import kwhatif
 from kwhatif.sources.decoding.kinds import ASKED
 from kwhatif.sources.dumps.collected import ReadingStep
+from tests import FIXTURES
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
+from tests.http.fake_api import CERTS, TOKEN, FakeAPI, recorded
 
 #: The demo's dump was taken then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 #: What the server knows clients by.
 BEARER, CLIENT = f"Bearer {TOKEN}", "organizationName=system:masters/commonName=admin"
 NODES = sorted(item["metadata"]["name"] for item in recorded("nodes")["body"]["items"])
-PODS = sorted((ROOT / "fixtures" / "demo" / "pods").glob("*.yaml"))
+PODS = sorted((FIXTURES / "demo" / "pods").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("pod", PODS, ids=lambda pod: pod.stem)
 def test_the_live_cluster_gives_the_report_of_its_dump(kubeconfig: WriteKubeconfig, pod: Path) -> None:
-    dump = kwhatif.load(ROOT / "fixtures" / "demo" / "cluster.yaml", now=NOW)
+    dump = kwhatif.load(FIXTURES / "demo" / "cluster.yaml", now=NOW)
     live = kwhatif.load_live(kubeconfig=kubeconfig())
     reports = []
     for session in (dump, live):

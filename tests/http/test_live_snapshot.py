@@ -13,13 +13,14 @@ import pytest
 
 import kwhatif
 from kwhatif.sources.live import request
+from tests import FIXTURES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import ROOT, FakeAPI, answer, cut, hang, recorded
+from tests.http.fake_api import FakeAPI, answer, cut, hang, recorded
 
 #: $SOURCE_DATE_EPOCH of the tests: the snapshots are saved then.
 NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
-PODS = sorted((ROOT / "fixtures" / "demo" / "pods").glob("*.yaml"))
+PODS = sorted((FIXTURES / "demo" / "pods").glob("*.yaml"))
 FORBIDDEN = answer(403, recorded("forbidden")["body"])
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -32,7 +33,7 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report(session: Any) -> dict[str, Any]:
-    classes = "PriorityClass" not in session.cluster.unread
+    classes = "PriorityClass" not in session.cluster.facts.unread
     pods = [pod for pod in PODS if classes or "priorityClassName" not in pod.read_text()]
     assert pods
     made = json.loads(kwhatif.preempt(session, *pods).to_json())
@@ -55,7 +56,7 @@ def test_a_saved_snapshot_gives_the_report_of_the_live_cluster(
     assert (ran.code, ran.stdout) == (0, "")
     live, saved = kwhatif.load_live(kubeconfig=kubeconfig()), kwhatif.load(tmp_path / "saved.json.gz", now=NOW)
     assert report(saved) == report(live)
-    assert set(saved.cluster.unread) == set(live.cluster.unread)
+    assert set(saved.cluster.facts.unread) == set(live.cluster.facts.unread)
     assert saved.namespace == live.namespace == "shop"
 
 

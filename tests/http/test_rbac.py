@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 import yaml
 
 import kwhatif
+from tests import ROOT
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
-from tests.http.fake_api import ROOT, FakeAPI
+from tests.http.fake_api import FakeAPI
 
 
 def test_the_role_is_what_is_asked_for(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

@@ -268,9 +268,9 @@ def test_what_is_served_later_is_read_then(api: FakeAPI, kubeconfig: WriteKubeco
     path = "/apis/policy/v1/poddisruptionbudgets"
     api.always[path] = answer(403, status(403, "Forbidden", "not yet"))
     with watched(kubeconfig()) as live:
-        assert "PodDisruptionBudget" in live.session.cluster.unread
+        assert "PodDisruptionBudget" in live.session.cluster.facts.unread
         del api.always[path]
-        until(live, lambda: "PodDisruptionBudget" not in live.session.cluster.unread)
+        until(live, lambda: "PodDisruptionBudget" not in live.session.cluster.facts.unread)
 
 
 def test_an_event_that_makes_no_sense_is_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
@@ -310,12 +310,12 @@ def test_a_server_that_was_upgraded_is_asked_its_release_again(
         del api.always[""]
         until(live, lambda: not live.behind and live.session.scheduler.version == "1.37")
         assert has(live, "one")()
-        assert live.session.cluster.minor == 37
+        assert live.session.cluster.facts.minor == 37
         assert live.restarts > 0
         assert kwhatif.preempt(live.session) == kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()))
         api.change(PODS, a_pod("two"))
         until(live, has(live, "two"))
-        assert before.cluster.minor == 36
+        assert before.cluster.facts.minor == 36
 
 
 def test_a_server_that_is_the_same_again_is_not_read_again(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

@@ -7,8 +7,9 @@ import json
 import sys
 from collections import Counter
 
+from tests import ROOT
 from tests.karpenter.generate import FAMILIES, generate
-from tests.karpenter.judge import ROOT, Case, Judge
+from tests.karpenter.judge import Case, Judge
 from tests.karpenter.objects import Json
 from tests.karpenter.play import canonical, play
 

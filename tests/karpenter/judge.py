@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import lzma
 import subprocess
-from pathlib import Path
 from typing import Any
 
+from tests import FIXTURES, ROOT
 from tests.karpenter.play import NOW, canonical, play
 
-ROOT = Path(__file__).parents[2]
 JUDGE = ROOT / "tests" / "oracle" / "karpenter" / "bin" / "karpenter"
-FOLDER = ROOT / "fixtures" / "karpenter"
+FOLDER = FIXTURES / "karpenter"
 CASES = FOLDER / "cases.jsonl.xz"
 _OFFERING = ("capacityType", "zone", "price", "available")
 #: How often the judge runs a case: it walks over maps.

@@ -50,7 +50,8 @@ from kwhatif.questions.again import Concern, sight_of
 from kwhatif.questions.session.session import AttemptLog, Session
 from kwhatif.report import Report
 from kwhatif.sources.live.lists import ListEnded
-from kwhatif.state.change import ChangedObject, Delete, Upsert
+from kwhatif.state.change import ChangedObject, Delete, SetFacts, Upsert
+from tests import FIXTURES
 from tests.examples import examples
 from tests.property.worlds import RANDOMS
 from tests.watching import BY_NAME, Watched, World
@@ -107,7 +108,7 @@ def _saved(random: Random) -> int:
         events = [event for event in (world.change(random) for _ in range(random.randrange(1, 3))) if event]
         changes = watched.take(events)
         session = watched.session
-        is_due = concern.is_of(changes, session.cluster, session.cluster.scheduling_events)
+        is_due = concern.is_of(changes, session.cluster, session.cluster.facts.scheduling_events)
         again, next_concern = _asked(session, manifest)
         if not is_due:
             assert _fates(again) == _fates(report), changes
@@ -138,7 +139,7 @@ def test_a_pod_that_uses_up_a_quota_concerns_a_new_one() -> None:
     assert report.decisions[0].outcome == "Unschedulable"
     other = {"nodeName": "a", "containers": [{"name": "c", "image": "c:1"}]}
     changes = watched.take([world.put("Pod", {"metadata": {"namespace": "x", "name": "b"}, "spec": other})])
-    assert concern.is_of(changes, watched.session.cluster, watched.session.cluster.scheduling_events)
+    assert concern.is_of(changes, watched.session.cluster, watched.session.cluster.facts.scheduling_events)
     assert _asked(watched.session, big)[0].decisions[0].outcome == "Denied"
 
 
@@ -153,7 +154,7 @@ def test_drains_and_outages_do_not_read_events(random: Random) -> None:
     if not nodes:
         return
     silent = session.at(session.state.fork())
-    silent.cluster.scheduling_events = {}
+    silent.state.apply(SetFacts.of(silent.cluster, scheduling_events={}))
     for question in (kwhatif.drain, kwhatif.outage):
         assert _answer(question, session, nodes[0]) == _answer(question, silent, nodes[0])
 
@@ -168,7 +169,7 @@ def _answer(question: Any, session: Any, node: str) -> Any:
 
 # --- what an answer was not made of ------------------------------------------------------------------------------
 
-STORIES = sorted((Path(__file__).parents[2] / "fixtures" / "stories").glob("*/cluster.yaml"))
+STORIES = sorted((FIXTURES / "stories").glob("*/cluster.yaml"))
 _NEW = kwhatif.text("""
 apiVersion: v1
 kind: Pod
@@ -202,7 +203,8 @@ class _Loaded:
     def __init__(self, path: Path) -> None:
         self.session = kwhatif.load(path, kubernetes_version="1.36")
         cluster, random = self.session.cluster, Random(path.parent.name)
-        cluster.is_whole, self.session = True, replace(self.session, age=0)
+        self.session = replace(self.session, age=0)
+        self.session.state.apply(SetFacts.of(cluster, is_whole=True))
         there = list(cluster.all(Pod).values())
         there += [_waiting(random.choice(there), priority) for priority in (0, 1_000)] if there else []
         pods = (_said_before(pod, random) for pod in there)

@@ -97,7 +97,7 @@ def _settled(random: Random) -> Cluster:
 def _session(cluster: Cluster, *kinds: type) -> Session:
     """What a dump of these kinds shows of the cluster; of no kinds: of all."""
     dump = Cluster()
-    dump.is_whole = False
+    dump.update_facts(is_whole=False)
     for kind in cluster.counts():
         if not kinds or kind in kinds:
             dump.add_all(kind, cluster.all(kind))

@@ -18,11 +18,12 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.scoring import score_nodes
+from tests import FIXTURES
 from tests.asking import each_alone, stored_pods
 from tests.builders import node, pod, snapshot
 from tests.examples import examples
 
-ROOT = Path(__file__).parents[2] / "fixtures" / "conformance"
+ROOT = FIXTURES / "conformance"
 #: Every ninth case is enough: a law that is broken is broken almost everywhere.
 CASES = sorted(path.parent for path in ROOT.glob("*/*/expected.json"))[::9]
 

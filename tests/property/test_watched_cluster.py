@@ -57,10 +57,10 @@ def form(session: Session) -> dict[str, Any]:
         "strays": [(name, _pods(pods)) for name, pods in state.strays.items()],
         "images": dict(state.images),
         "gone": cluster.gone_nodes,
-        "unread": cluster.unread,
-        "events": dict(cluster.scheduling_events),
+        "unread": cluster.facts.unread,
+        "events": dict(cluster.facts.scheduling_events),
         "caveats": session.caveats,
-        "release": (cluster.minor, cluster.gates, cluster.taken_at, session.age, session.namespace),
+        "release": (cluster.facts.minor, cluster.facts.gates, cluster.facts.taken_at, session.age, session.namespace),
     }
 
 

@@ -11,16 +11,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import ROOT
 from tests.differential.oracle import BINARY
 from tests.queue_scripts import document
 from tests.queue_scripts.compare import differences
 from tests.queue_scripts.generate import FAMILIES, WEIGHTS, script
 from tests.queue_scripts.play import play
 
-ROOT = Path(__file__).parents[2]
 SAVED = ROOT / "build" / "disagreements"
 BATCH = 40
 Json = dict[str, Any]

@@ -15,12 +15,12 @@ import pytest
 
 from kwhatif.scheduler.queue.hinting import Occurrence, QueueingHints, QueueingStrategy
 from kwhatif.scheduler.queue.unschedulable_pods import UnschedulablePods
+from tests import FIXTURES, ROOT
 from tests.queue_scripts.compare import differences
 from tests.queue_scripts.generate import FAMILIES, script
 from tests.queue_scripts.play import play
 
-ROOT = Path(__file__).parents[2]
-STORED = ROOT / "fixtures" / "queue" / "scripts.jsonl.xz"
+STORED = FIXTURES / "queue" / "scripts.jsonl.xz"
 
 
 class _Name(msgspec.Struct):

@@ -11,9 +11,10 @@ import yaml
 
 import kwhatif
 from kwhatif.controllers.catalog import all_controllers
+from tests import FIXTURES
 from tests.stories.scenario import differences, scenario
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "stories"
+FOLDER = FIXTURES / "stories"
 STORIES = sorted(path.name for path in FOLDER.iterdir())
 
 

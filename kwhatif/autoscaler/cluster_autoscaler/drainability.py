@@ -180,7 +180,7 @@ class Rules:
             return False
         others = (other for other, _, _ in _OWNERS.values() if other is not kind)
         has_maker = maker is not None and bool(self._cluster.all(maker))
-        return has_maker or kind.__name__ in self._cluster.unread or not any(map(self._cluster.all, others))
+        return has_maker or kind.__name__ in self._cluster.facts.unread or not any(map(self._cluster.all, others))
 
     # --- pods that are moved in any case ----------------------------------------------------------------------------
 

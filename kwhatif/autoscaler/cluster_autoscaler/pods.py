@@ -203,7 +203,9 @@ def _drained(state: State, now: int) -> Iterator[PodInfo]:
             pod = info.pod
             if pod.metadata.deletion_timestamp is None and is_recreatable(pod):
                 meta = replace(pod.metadata, name=pod.metadata.name + _MOVED, uid="")
-                yield PodInfo(replace(pod, metadata=meta, spec=replace(pod.spec, node_name="")), state.cluster.resizes)
+                yield PodInfo(
+                    replace(pod, metadata=meta, spec=replace(pod.spec, node_name="")), state.cluster.facts.resizes
+                )
 
 
 def shown(pod: PodInfo) -> str:

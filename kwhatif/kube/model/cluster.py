@@ -7,6 +7,9 @@ from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
+import msgspec
+from msgspec.structs import replace
+
 from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.meta import ObjectMeta
@@ -131,6 +134,32 @@ class _Derived(NamedTuple):
     value: Any
 
 
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a cluster besides its objects. `Cluster.generation(ClusterFacts)` changes with it."""
+
+    #: The time of this state of the cluster, RFC 3339; "" if unknown. The current time is never used instead.
+    taken_at: str = ""
+    #: Kind that could not be read -> the reason; empty for a complete dump.
+    unread: Mapping[str, str] = {}
+    #: Whether all kinds not in `unread` were read, so that a missing object does not exist. False for a plain dump.
+    is_whole: bool = True
+    #: For `lacks`: kinds that were listed, even if the list was empty; and kinds whose objects were inferred because
+    #: the input lacks them.
+    listed: frozenset[str] = frozenset()
+    made_up: frozenset[str] = frozenset()
+    #: The minor version of Kubernetes, and the feature gates that are on.
+    minor: int = BASE
+    gates: Gates = BASE_GATES
+    #: Which requests count while a pod is resized in place.
+    resizes: ResizeRules = BASE_RESIZES
+    #: Whether the scheduler keeps nominations of pods that PreEnqueue rejects.
+    nominates_gated: bool = False
+    #: The additions of webhooks to new pods; None: not known.
+    webhooks: Webhooks | None = None
+    #: Scheduling attempts of pending pods that Events show, by key of the pod.
+    scheduling_events: Mapping[str, SchedulingEvents] = {}
+
+
 class Cluster:
     """Typed objects by kind and, within a kind, by key, in the API server's list order (by namespace, then name).
 
@@ -150,32 +179,26 @@ class Cluster:
         self._origin = 0
         #: All functions that `derived` was called with, here or in a fork, and the kinds that they read.
         self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
-        #: Kind that could not be read -> the reason; empty for a complete dump.
-        self.unread: dict[str, str] = {}
-        #: The time of this state of the cluster, RFC 3339; "" if unknown. The current time is never used instead.
-        self.taken_at = ""
-        #: Whether all kinds not in `unread` were read, so that a missing object does not exist. False for a plain dump.
-        self.is_whole = True
-        #: For `lacks`: kinds that were listed, even if the list was empty; kinds whose objects were inferred because
-        #: the input lacks them; and nodes that are known not to exist any more.
-        self.listed: frozenset[str] = frozenset()
-        self.made_up: frozenset[str] = frozenset()
+        self._facts = ClusterFacts()
+        #: Nodes that are known not to exist any more (`lacks_node`).
         self.gone_nodes: frozenset[str] = frozenset()
-        #: The minor version of Kubernetes, and the feature gates that are on.
-        self.minor = BASE
-        self.gates: Gates = BASE_GATES
-        #: Which requests count while a pod is resized in place.
-        self.resizes: ResizeRules = BASE_RESIZES
-        #: Whether the scheduler keeps nominations of pods that PreEnqueue rejects.
-        self.nominates_gated = False
-        #: The additions of webhooks to new pods; None: not known.
-        self.webhooks: Webhooks | None = None
-        #: Scheduling attempts of pending pods that Events show, by key of the pod.
-        self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
             self.add(obj)
+
+    @property
+    def facts(self) -> ClusterFacts:
+        """What is known of the cluster besides its objects."""
+        return self._facts
+
+    def update_facts(self, **changes: Any) -> None:
+        """Change some fields of the facts."""
+        self._set_facts(replace(self._facts, **changes))
+
+    def _set_facts(self, facts: ClusterFacts) -> None:
+        self._facts = facts
+        self._generations[ClusterFacts] = next_generation()
 
     def add(self, obj: KubernetesObject) -> None:
         """Add the object, replacing one of the same kind and key."""
@@ -195,10 +218,6 @@ class Cluster:
         """Add many objects of one kind by key, replacing objects with the same key."""
         self._kinds.setdefault(kind, Overlay()).update(objects)
         self._generations[kind] = next_generation()
-
-    def remove(self, obj: KubernetesObject) -> None:
-        """Remove the object with the kind and key of `obj`; an absent object is not an error."""
-        self._pop(type(obj), key_of(obj))
 
     def discard(self, kind: type, key: str) -> None:
         """Remove the object of that kind and key; an absent object is not an error."""
@@ -245,9 +264,9 @@ class Cluster:
         self._generations[kind] = now = next_generation()
         for build in self._followers(kind) if self._derived else ():
             kinds, generations, value = self._derived[build]
-            place = kinds.index(kind)
-            if generations[place] == was and (after_all := value.updated(before, after)) is not None:
-                since = (*generations[:place], now, *generations[place + 1 :])
+            index = kinds.index(kind)
+            if generations[index] == was and (after_all := value.updated(before, after)) is not None:
+                since = (*generations[:index], now, *generations[index + 1 :])
                 self._derived[build] = _Derived(kinds, since, after_all)
 
     def _followers(self, kind: type) -> Sequence[Callable[[Cluster], Any]]:
@@ -324,14 +343,7 @@ class Cluster:
         other._generations = self._generations.copy()
         other._derived, other._following = self._derived.copy(), {}
         other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
-        other.unread = self.unread.copy()
-        other.listed, other.made_up, other.gone_nodes = self.listed, self.made_up, self.gone_nodes
-        other.taken_at = self.taken_at
-        other.is_whole = self.is_whole
-        other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
-        other.nominates_gated = self.nominates_gated
-        other.webhooks = self.webhooks
-        other.scheduling_events = self.scheduling_events
+        other._facts, other.gone_nodes = self._facts, self.gone_nodes
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; without a Namespace object only the name label, which the API server always sets."""
@@ -355,11 +367,14 @@ def lacks(kind: type, cluster: Cluster) -> bool:
 
     This happens if the dump was made without the kind, or if the kind could not be read.
     """
-    if kind.__name__ in cluster.made_up:
+    facts, name = cluster.facts, kind.__name__
+    if name in facts.made_up:
         return True
     if any(read_classes(cluster)) if kind is PriorityClass else any(map(_is_itself, cluster.all(kind).values())):
         return False
-    return kind.__name__ in cluster.unread or not (cluster.is_whole or kind.__name__ in cluster.listed)
+    return kind.__name__ in cluster.facts.unread or not (
+        cluster.facts.is_whole or kind.__name__ in cluster.facts.listed
+    )
 
 
 def _is_itself(obj: KubernetesObject) -> bool:
@@ -378,4 +393,6 @@ def lacks_node(name: str, cluster: Cluster) -> bool:
 
     If all nodes were read, a node that is not in the input does not exist.
     """
-    return bool(name) and not cluster.is_whole and name not in cluster.gone_nodes and cluster.get(Node, name) is None
+    return (
+        bool(name) and not cluster.facts.is_whole and name not in cluster.gone_nodes and cluster.get(Node, name) is None
+    )

@@ -157,7 +157,7 @@ GROUPS_SINCE = 37
 
 def has_groups(cluster: Cluster) -> bool:
     """Whether the cluster's scheduler places pod groups by the modelled rules."""
-    return GROUPS_GATE in cluster.gates and cluster.minor >= GROUPS_SINCE
+    return GROUPS_GATE in cluster.facts.gates and cluster.facts.minor >= GROUPS_SINCE
 
 
 def group_of(pod: Pod) -> str:

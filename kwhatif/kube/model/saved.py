@@ -93,7 +93,7 @@ class SavedSnapshot(ApiObject):
     server_version: str = ""
     #: The default namespace for manifests.
     namespace: str = ""
-    #: Kind that could not be read -> the reason (`Cluster.unread`).
+    #: Kind that could not be read -> the reason (`ClusterFacts.unread`).
     unread: dict[str, str] = {}
     #: Whether all other kinds were read (`Cluster.is_whole`).
     whole: bool = True

@@ -234,7 +234,7 @@ def _largest_by_class(cluster: Cluster) -> Mapping[str, tuple[tuple[int, int], s
         template = workload.spec.template
         if template is None or not replicas_of(workload):
             continue
-        asked = pod_resources(Pod(spec=template.spec), cluster.resizes).requested
+        asked = pod_resources(Pod(spec=template.spec), cluster.facts.resizes).requested
         size = (asked.cpu, asked.memory), name, replicas_of(workload)
         key = template.spec.priority_class_name
         found[key] = max(found.get(key, size), size)

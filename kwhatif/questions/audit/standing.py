@@ -64,7 +64,7 @@ class Upgrade:
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """The release after the cluster's own."""
         del namespace
-        following = session.cluster.minor + 1
+        following = session.cluster.facts.minor + 1
         if following not in MINORS:
             return Asked((), f"1.{following} is not known here")
         return Asked([AuditScenario("upgrade", f"1.{following}", count=following)])
@@ -260,7 +260,7 @@ class BudgetProbe(PlayedProbe):
     def scenarios(self, session: Session, namespace: str) -> Asked:
         """The budgets of the namespace."""
         cluster = session.with_owners().cluster
-        if "PodDisruptionBudget" in cluster.unread:
+        if "PodDisruptionBudget" in cluster.facts.unread:
             return Asked((), "the budgets could not be read")
         found = [
             self._scenario(key, cluster)

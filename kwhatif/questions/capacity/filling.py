@@ -160,7 +160,7 @@ class CapacityCount:
         ours = {each.info.key for each in chain(self._next, *self._ahead)}
         self._state.apply(*(Nominate(key, None) for key in ours if self._state.nomination_of(key)))
         waits = (info for info in self._state.pending.values() if info.key not in ours)
-        self._pending = in_queue_order(waits, self._cluster.scheduling_events)[::-1]
+        self._pending = in_queue_order(waits, self._cluster.facts.scheduling_events)[::-1]
 
     def end(self) -> None:
         """The cluster's pending pods that come after those that are counted are tried."""

@@ -86,7 +86,7 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
         applied: everything that was given.
         counted: the workloads of it that are counted.
     """
-    events = state.cluster.scheduling_events
+    events = state.cluster.facts.scheduling_events
     ours = [info for info in state.pending.values() if scheduler_of(info.pod) in session.profiles]
     by_name = any(each.restarted and _has_pending(each, state) for each in counted)
     unschedulable = (
@@ -143,7 +143,7 @@ class Gangs:
         state = self._engine.api_server.state
         like = state.cluster.all(PodGroup)[key]
         group = _another(like, number)
-        infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.resizes) for pod in pods]
+        infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.facts.resizes) for pod in pods]
         infos.sort(key=lambda info: (-info.priority, info.key))
         state.apply(Upsert(group), *(Upsert(info.pod) for info in infos))
         result = self._engine.attempt_group(group, infos)

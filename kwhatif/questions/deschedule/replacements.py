@@ -15,6 +15,7 @@ from kwhatif.questions.rows import owner_of
 from kwhatif.questions.story.settled_cluster import SettledCluster, Simulation
 from kwhatif.report.deciders import Landing, ReplacementCause, ReplacementRow
 from kwhatif.simulation.api_server import ApiServer
+from kwhatif.simulation.history import preemptor_text
 from kwhatif.state.state import State
 
 ACTOR = "descheduler"
@@ -102,7 +103,7 @@ class Replacements(Simulation):
         if node is None:
             landing, cause = "Pending", self._why_pending(made)
         elif gone is not None and gone.how == "Preempted":
-            cause = "preempted", gone.by
+            cause = "preempted", preemptor_text(gone.by)
         if node is not None and victims:
             landing = "Preempts"
         return ReplacementRow(
@@ -173,11 +174,12 @@ class _Happened:
                 self._named.setdefault(key_of(pod), pod)
             elif owner is not None:
                 self._by_owner.setdefault(_place(owner, pod), deque()).append(pod)
-        self._victims: dict[str, list[str]] = {}
+        #: The victims of each preemptor.
+        self._victims: dict[ObjectRef | None, list[str]] = {}
         events = api_server.history.events[began:]
         for event in events:
             if event.verb == "preempted":
-                self._victims.setdefault(event.by, []).append(event.ref.key)
+                self._victims.setdefault(event.by, []).append(event.object.key)
         #: The API server's refusals of new pods, by controller.
         self.refusals: dict[tuple[str, str, str], str] = {}
         for event in events:
@@ -197,7 +199,7 @@ class _Happened:
 
     def victims(self, key: str) -> tuple[str, ...]:
         """The pods that the scheduler evicted for it."""
-        return tuple(self._victims.get(key, ()))
+        return tuple(self._victims.get(ObjectRef(Pod.__name__, key), ()))
 
 
 def _is_there(pod: Pod, api_server: ApiServer) -> bool:

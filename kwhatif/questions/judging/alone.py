@@ -1,13 +1,8 @@
-"""Each pod, or group of pods, as if it were the only one: always on the same state, and first in the queue.
-
-Pods of equal priority are tried in the order in which their controllers make them, which is only roughly that of the
-manifests. A pod that finds no node is tried again when another one has got its own (`EventHandlers`), so the order
-matters only where both want one place (`rivals`).
-"""
+"""Each pod, or group of pods, as if it were the only one: always on the same state, and first in the queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from msgspec.structs import replace
@@ -16,24 +11,21 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.caveat.scheduling import OrderOfEquals
 from kwhatif.kube.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import PodSource
 from kwhatif.questions.decisions.decide import decide, denied, ignored, refusal
 from kwhatif.questions.decisions.described import caveats_of
-from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.run import ManifestOutcome
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
 from kwhatif.questions.pod_groups import GroupTurns
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.simulation.instant import InstantEngine
-from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate, unstarted
@@ -41,60 +33,6 @@ from kwhatif.workloads.counts import beyond, capped
 from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.template import ReplicaGroup
-
-
-def fits_later(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> bool:
-    """Whether a pod that has found no node finds one now that all others have theirs."""
-    stuck = filter(None, map(_stuck, planned))
-    return any((found := _tried(each, (), state, profiles)) is not None and _fits(found) for each in stuck)
-
-
-def rivals(planned: Sequence[Planned], state: State, profiles: Mapping[str, Profile]) -> Iterator[OrderOfEquals]:
-    """Who has a place only because its pods came before others of the same priority, which have none."""
-    for workload in planned:
-        stuck = _stuck(workload)
-        others = [] if stuck is None else [each for each in planned if each is not workload and _equals(each, stuck)]
-        if stuck is None or not others:
-            continue
-        in_the_way = {each.pod: each.node for other in others for each in _equals(other, stuck)}
-        found = _tried(stuck, tuple(in_the_way), state, profiles)
-        if found is None or not _fits(found):
-            continue
-        nodes = {node.name for node in found.cycle.feasible}
-        here = [each for each in others if any(in_the_way[one.pod] in nodes for one in _equals(each, stuck))]
-        names = (each.applied.source.object for each in (workload, *(here or others)))
-        yield OrderOfEquals(workloads=tuple(sorted(names)))
-
-
-def largest(caveats: Sequence[OrderOfEquals]) -> Iterator[OrderOfEquals]:
-    """The caveats that name more than a part of what another one names."""
-    named = [frozenset(each.workloads) for each in caveats]
-    return (each for each, names in zip(caveats, named, strict=True) if not any(names < others for others in named))
-
-
-def _stuck(workload: Planned) -> Decision | None:
-    """Its first pod that found no node."""
-    return next((each for each in workload.decided if each.outcome == "Unschedulable"), None)
-
-
-def _equals(workload: Planned, stuck: Decision) -> list[Decision]:
-    """Its pods of the same priority that have a node."""
-    return [each for each in workload.decided if each.outcome == "Placed" and each.priority == stuck.priority]
-
-
-def _tried(stuck: Decision, without: Sequence[str], state: State, profiles: Mapping[str, Profile]) -> Attempt | None:
-    """The pod tried again as things are, without these; None where it is not there, or not this scheduler's."""
-    info = state.pods.get(stuck.pod)
-    profile = None if info is None else profile_of(info.pod, profiles)
-    if info is None or profile is None or info.pod.spec.node_name:
-        return None
-    fork = state.fork()
-    fork.apply(*(Delete(Pod, key) for key in (stuck.pod, *without) if key in fork.pods))
-    return attempt(profile, info, fork)
-
-
-def _fits(found: Attempt) -> bool:
-    return found.scores is not None
 
 
 class _Group(NamedTuple):
@@ -175,6 +113,8 @@ class AloneRun:
             assumed=tuple(self._assumed),
             api_server=self._new_pods.api_server,
             groups=groups,
+            evicting=0,  # what one evicts is there for the next one
+            is_settled=False,
         )
 
     def _apply(self, applied: Applied) -> WorkloadUpdate:
@@ -244,7 +184,7 @@ class AloneRun:
             turns = GroupTurns(self._profiles, InstantEngine(state, self._profiles))
             decided = []
             for candidate, applied in pods:
-                info = PodInfo(candidate.pod, state.cluster.resizes)
+                info = PodInfo(candidate.pod, state.cluster.facts.resizes)
                 decision = turns.decide(info) or ignored(candidate.pod)
                 decided.append((info, decision))
                 source = None if applied is None else applied.source

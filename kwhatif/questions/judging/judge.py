@@ -27,10 +27,10 @@ from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import refusal
 from kwhatif.questions.decisions.described import explainer
-from kwhatif.questions.judging.alone import AloneRun, fits_later, largest, rivals
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
 from kwhatif.questions.judging.question import Answer, Question
+from kwhatif.questions.judging.rivals import fits_later, largest, rivals
 from kwhatif.questions.judging.run import InstantRun, ManifestOutcome
 from kwhatif.questions.manifests.applied import (
     Applied,
@@ -54,7 +54,7 @@ from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import SetFacts, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
@@ -78,8 +78,8 @@ def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
     if not found:
         return session
     state = session.state.fork()
-    state.apply(*map(Upsert, found))
-    state.cluster.made_up |= {type(each).__name__ for each in found}
+    made_up = state.cluster.facts.made_up | {type(each).__name__ for each in found}
+    state.apply(*map(Upsert, found), SetFacts.of(state.cluster, made_up=made_up))
     return session.at(state)
 
 
@@ -205,6 +205,8 @@ class _Judging:
 
     def _alone(self) -> _Found:
         """Each pod as if it were the only one."""
+        from kwhatif.questions.judging.alone import AloneRun  # most answers do without
+
         self._note_more()
         run = AloneRun(self._session.profiles, self._new_pods, self._planner, self._question.described)
         refused = [*self._refused, *self._refused_claims()]
@@ -231,13 +233,14 @@ class _Judging:
                 workload = self._planned(applied)
                 if workload.update != "unchanged" or not self._is_made_of_another(applied):
                     planned.append(workload)
-        again, question = [each.copy() for each in planned], self._question
+        goes_on = self._question.goes_on
         outcome = self._instant(planned, before.fork()) if mode_of(planned, self._cluster) == "instant" else None
-        if outcome is None or (question.goes_on and self._is_retried(outcome)):
-            outcome = self._settled(again, before)
+        if outcome is None or (goes_on and self._is_retried(outcome)):
+            outcome = self._settled(planned, before)
         judged = self._noted(outcome)
-        if outcome.evicting >= _BURST and question.reacts and question.goes_on:
-            self._reacted = self._once_all_react(again, before, outcome.evicting)
+        has_reacted = outcome.is_settled or not goes_on
+        if self._question.reacts and not has_reacted and outcome.evicting >= _BURST:
+            self._reacted = self._once_all_react(planned, before, outcome.evicting)
         return judged, outcome
 
     def _is_retried(self, outcome: ManifestOutcome) -> bool:
@@ -275,12 +278,14 @@ class _Judging:
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         self._note_more()
+        planned = [each.copy() for each in planned]
         pending = self._pending(planned, state)
         asleep = self._asleep(pending, planned)
         return SettledRun(self._session, state, planned, pending, self._explain, asleep).play()
 
     def _instant(self, planned: Sequence[Planned], state: State) -> ManifestOutcome | None:
         """Each pod on its node before the next one's turn; None: controllers never settle, which time may show."""
+        planned = [each.copy() for each in planned]
         pending = self._pending(planned, state)
         asleep = () if self._question.pending is not None else self._asleep(pending, planned)
         run = InstantRun(self._session, state, planned, pending, self._explain, self._question.rollout, asleep)
@@ -320,7 +325,7 @@ class _Judging:
         choice = self._question.pending
         if choice is None:
             return []
-        pending = in_queue_order(self._state.pending.values(), self._cluster.scheduling_events)
+        pending = in_queue_order(self._state.pending.values(), self._cluster.facts.scheduling_events)
         return [info for info in pending if choice.matches(info.pod)]
 
     def _judged(self, workload: Planned) -> JudgedWorkload:

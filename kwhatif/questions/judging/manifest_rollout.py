@@ -324,7 +324,7 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, stateful_set.spec.min_ready_seconds, view)
     waits_for = moves_of(stateful_set, view).waits_for
-    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.gates)
+    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.facts.gates)
     return RolloutProgress(
         wanted=len(updating),
         updated=len(new) - len(late),

@@ -127,7 +127,7 @@ class PendingPods:
         #: All that stay, in the order of the queue.
         self.in_order = [
             info
-            for info in in_queue_order(state.pending.values(), state.cluster.scheduling_events)
+            for info in in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events)
             if info.key not in gone
         ]
         #: Those whose fate is asked for, by key, in the order of the queue.

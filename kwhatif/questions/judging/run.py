@@ -56,8 +56,10 @@ class ManifestOutcome(msgspec.Struct, kw_only=True):
     groups: PodGroupsRow | None = None
     #: The API server where an autoscaler may have added nodes; None: no time has passed.
     growth: ApiServer | None = None
-    #: How many pods have evicted others.
-    evicting: int = 0
+    #: How many attempts have evicted others.
+    evicting: int
+    #: Whether time has passed until nothing happened any more: all have reacted to what was evicted.
+    is_settled: bool
 
 
 class ManifestRun:
@@ -90,6 +92,7 @@ class ManifestRun:
         self._api_server, self._reactions, self._decided = api_server, reactions, decided
         #: What becomes of those that are asked for by themselves.
         self._others: list[Decision] = []
+        self._evicting = 0
         api_server.watchers.append(self._observe)
         api_server.admission_watchers.append(self._admitted)
 
@@ -161,6 +164,7 @@ class ManifestRun:
             manifest.admitted(pod, outcome)
 
     def _tried(self, result: ScheduleResult) -> None:
+        self._evicting += bool(result.victims)
         if self._session.attempts is not None:
             self._session.attempts.note(result)
         asked = self._asked(result)
@@ -220,7 +224,6 @@ class InstantRun(ManifestRun):
         self._at_once = AtOnce(api_server, session.profiles, explain, counts_budgets=counts_budgets)
         super().__init__(session, planned, pending, api_server, self._engine.reactions, self._at_once)
         self._engine.attempt_watchers.append(self._tried)
-        self._evicting = 0
 
     def _apply(self) -> None:
         engine, pending = self._engine, self._pending
@@ -245,6 +248,7 @@ class InstantRun(ManifestRun):
             assumed=tuple(assumed_of_new(self._api_server)),
             api_server=self._api_server,
             evicting=self._evicting,
+            is_settled=False,
         )
 
     def _is_ready(self, info: PodInfo) -> bool:
@@ -260,12 +264,8 @@ class InstantRun(ManifestRun):
         if not manifest.has_all:
             super()._appears(pod, manifest)
             manifest.planned.decisions[key_of(pod)] = None
-            info = PodInfo(pod, self._api_server.state.cluster.resizes)
+            info = PodInfo(pod, self._api_server.state.cluster.facts.resizes)
             self._engine.enqueue(info, manifest.number, is_asked=True)
-
-    def _tried(self, result: ScheduleResult) -> None:
-        super()._tried(result)
-        self._evicting += bool(result.victims)
 
     def _asked(self, result: ScheduleResult) -> AskedPod | None:
         """Also the first pending pod that keeps an ordered StatefulSet from going on."""

@@ -196,7 +196,7 @@ def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSec
         if pod is None:
             continue
         standard = standards_of(cluster.namespace_labels(pod.metadata.namespace)).warn
-        violation = violations(pod, standard, cluster.minor)
+        violation = violations(pod, standard, cluster.facts.minor)
         if violation and check_pod_security(pod, cluster) is None:
             found.setdefault((standard.text, violation), []).append(each.source.object)
     for (standard_text, violation), objects in found.items():
@@ -350,7 +350,7 @@ def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, 
 
 def with_gate(session: Session, objects: Iterable[object]) -> Session:
     """The session whose gate is on, where a PodGroup is to be applied; itself, where it is, or is turned off."""
-    settings, minor = session.scheduler.feature_gates, session.cluster.minor
+    settings, minor = session.scheduler.feature_gates, session.cluster.facts.minor
     if has_groups(session.cluster) or minor < GROUPS_SINCE or not settings.get(GROUPS_GATE, True):
         return session
     if not any(isinstance(each, PodGroup) for each in objects):

@@ -46,7 +46,7 @@ from kwhatif.simulation.instant import InstantEngine
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import WorkloadUpdate
-from kwhatif.workloads.counts import allowed_pods, out_of_bounds, scalers_of, wanted
+from kwhatif.workloads.counts import allowed_pods, most_pods, out_of_bounds, scalers_of, wanted
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 
@@ -226,8 +226,7 @@ class _Made:
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
         """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
-        compared = state.fork()  # where workloads are noted as they are to be
-        planner = Planner(compared, "final")
+        most = most_pods(state.cluster)  # of what was asked for before this edit
         new_pods = NewPods(ApiServer.standing(state))
         others: list[Applied] = []
         for applied in workloads:
@@ -240,9 +239,8 @@ class _Made:
             others.append(applied)
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
-            compared = state.fork()
-            planner.state = compared
-            self._replace_pods(others, planner, state)
+            # On a fork: the planner notes there what the workloads will be, and controllers have not seen it yet.
+            self._replace_pods(others, Planner(state.fork(), "final", most=most), state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, [each.object for each in workloads])

@@ -63,7 +63,7 @@ def caveats_of_webhooks(api_server: ApiServer) -> Iterator[Caveat]:
 
 def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:
     """Assumptions about claims that were created or bound; or why they are not bound."""
-    for kind, key in map(ObjectRef.parse, api_server.history.touched()):
+    for kind, key in api_server.history.touched():
         caveat = caveat_of(key, api_server) if kind == PersistentVolumeClaim.__name__ else None
         is_there = api_server.state.cluster.get(PersistentVolumeClaim, key) is not None
         if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):

@@ -197,9 +197,9 @@ def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
     It is counted from the attempts that Events show. There may have been more, and then it ends later; from the fifth
     attempt on, with the defaults, it is 10 s.
     """
-    seen = session.cluster.scheduling_events.get(info.key)
+    seen = session.cluster.facts.scheduling_events.get(info.key)
     profile = profile_of(info.pod, session.profiles)
-    now = session.taken_at or session.cluster.taken_at
+    now = session.taken_at or session.cluster.facts.taken_at
     if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
         return Backoff()
     initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
@@ -219,7 +219,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     After edits, the pods are tried as the cluster was without them, and then the edits happen to the queue.
     """
     before = session.unedited or session
-    events = before.cluster.scheduling_events
+    events = before.cluster.facts.scheduling_events
     pending = in_queue_order(before.state.pending.values(), events)
     tried = PendingAttempts(before, question).try_all(pending)
     backoffs = {each.info.key: backoff_end_of(each.info, before) for each in tried.found}
@@ -266,7 +266,7 @@ def _state(tried: TriedPod, session: Session, backoff: Backoff) -> QueueState:
     if tried.decision.outcome == "Gated":
         return "Gated"
     condition = pod_condition(pod, "PodScheduled")
-    seen = session.cluster.scheduling_events.get(tried.info.key)
+    seen = session.cluster.facts.scheduling_events.get(tried.info.key)
     state: QueueState = "Active"
     if condition is not None and condition.status == "False":
         state = _STATES.get(condition.reason, "Active")

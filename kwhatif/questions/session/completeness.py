@@ -102,7 +102,7 @@ def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
         yield ReplicaSetsInferred(workloads=tuple(f"Deployment {name}" for name in sorted(real)))
     reasons: dict[str, list[type]] = {}
     for kind in inferred.owners:
-        reasons.setdefault(cluster.unread.get(kind.__name__, ""), []).append(kind)
+        reasons.setdefault(cluster.facts.unread.get(kind.__name__, ""), []).append(kind)
     for reason, kinds in reasons.items():
         count = sum(len(inferred.owners[kind]) for kind in kinds)
         yield OwnersInferred(kinds=tuple(kind.__name__ for kind in kinds), reason=reason, count=count)
@@ -155,7 +155,7 @@ def _absent(cluster: Cluster, kinds: Mapping[Callable[..., Caveat], Sequence[typ
 
 def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
     """Whether the input has none of the kind, which may be right or a gap; unread kinds are reported elsewhere."""
-    return kind.__name__ not in cluster.unread and lacks(kind, cluster)
+    return kind.__name__ not in cluster.facts.unread and lacks(kind, cluster)
 
 
 def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:
@@ -166,7 +166,7 @@ def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:
                 if wanted not in cluster.all(kind):  # type: ignore[type-var]
                     missing.setdefault(kind, {}).setdefault(wanted, f"{referrer.__name__} {key}")
         for kind, names in missing.items():
-            if kind.__name__ not in cluster.unread:
+            if kind.__name__ not in cluster.facts.unread:
                 name, user = next(iter(names.items()))
                 yield DanglingReference(kind=kind.__name__, example=name, count=len(names), user=user)
 

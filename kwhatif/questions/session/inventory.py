@@ -91,7 +91,7 @@ def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat
             for saved in cluster.all(SavedSnapshot).values()
         ),
         kinds=_kinds(cluster),
-        unread=dict(cluster.unread),
+        unread=dict(cluster.facts.unread),
         shapes=_shapes(cluster.all(Node).values()),
         priorities=_priorities(live),
         finished_pods=len(pods) - len(live),

@@ -145,7 +145,7 @@ def nodes_not_added(cluster: Cluster, pods: Iterable[Pod]) -> Iterator[NodesNotA
         cluster.all(NodePool).values(), key=lambda pool: (pool.spec.weight or 1, pool.metadata.name), reverse=True
     )
     for pod in waiting:
-        requests = pod_resources(pod, cluster.resizes).requested
+        requests = pod_resources(pod, cluster.facts.resizes).requested
         objections = [(pool.metadata.name, objection(pool, pod, requests)) for pool in pools]
         willing = tuple(name for name, why in objections if not why)
         refusing = () if willing else tuple(PoolObjection(pool=name, why=why) for name, why in objections)

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import without_disabled
 from kwhatif.controllers.contract import Controller, View
-from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.caveat import Caveat, merged
 from kwhatif.kube.model.caveat.autoscaling import AutoscalerObjectsNotModelled
 from kwhatif.kube.model.caveat.reading import StaleSnapshot, UndatedSnapshot
@@ -41,7 +40,7 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import DEFAULT_SCHEDULER, Profile, profile_of
 from kwhatif.scheduler.release import Release
-from kwhatif.state.change import Nominate, Upsert
+from kwhatif.state.change import Nominate, SetFacts, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.claims import missing_classes, missing_storage
@@ -61,7 +60,7 @@ def keep_queued(state: State, profiles: Mapping[str, Profile]) -> None:
 def _is_queued(pod: PodInfo, state: State, profiles: Mapping[str, Profile]) -> bool:
     """Whether this scheduler is responsible for the pod, and up to 1.36: nothing holds it back."""
     profile = profile_of(pod.pod, profiles)
-    if profile is None or state.cluster.nominates_gated:
+    if profile is None or state.cluster.facts.nominates_gated:
         return profile is not None
     return run_pre_enqueue(profile, pod, state) is None
 
@@ -105,13 +104,12 @@ def _default_profiles(release: Release) -> Mapping[str, Profile]:
     return {DEFAULT_SCHEDULER: release.default_profile()}
 
 
-def _counted_otherwise(state: State) -> Iterator[Upsert]:
-    """The pods that do not count as they did, now that the cluster is of another release."""
-    gates, resizes = state.cluster.gates, state.cluster.resizes
+def _changed_pods(state: State) -> Iterator[Upsert]:
+    """The pods that change with the release: fields are disabled, and `keep_queued` checks nominations again."""
+    gates = state.cluster.facts.gates
     for info in list(state.pods.values()):
         pod = without_disabled(info.pod, gates)
-        nominated = pod.status.nominated_node_name and not pod.spec.node_name  # for `keep_queued` to look at again
-        if pod is not info.pod or nominated or pod_resources(pod, resizes) != info.resources:
+        if pod is not info.pod or (pod.status.nominated_node_name and not pod.spec.node_name):
             yield Upsert(pod)
 
 
@@ -191,7 +189,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
             facts: what else is known of it.
         """
         state = cluster if isinstance(cluster, State) else State(cluster)
-        state.cluster.webhooks = ShownInjections(state.cluster)
+        state.apply(SetFacts.of(state.cluster, webhooks=ShownInjections(state.cluster)))
         profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(state, profiles)
         return cls(
@@ -242,8 +240,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         if not objects:
             return self
         state = self.state.fork()
-        state.apply(*map(Upsert, objects))
-        state.cluster.made_up |= {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
+        made_up = {type(each).__name__ for each in objects if lacks(type(each), self.cluster)}
+        facts = SetFacts.of(state.cluster, made_up=state.cluster.facts.made_up | made_up)
+        state.apply(*map(Upsert, objects), facts)
         return replace(self, state=state, inferred=tuple(said_of(found, self.cluster)), has_owners=True)
 
     def after_edits(
@@ -270,8 +269,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """
         profiles = dict(self.profiles_of(release))
         state = self.state.fork()
-        release.follow(state.cluster)
-        state.apply(*_counted_otherwise(state))
+        state.apply(SetFacts.of(state.cluster, **release.facts))
+        state.apply(*_changed_pods(state))
         scheduler = replace(self.scheduler, version=release.version, version_source="asked")
         return self._but(state=state, profiles=profiles, scheduler=scheduler, unedited=None)
 
@@ -340,7 +339,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
                 nodes=len(self.state.nodes),
                 pods=len(self.state.pods),
                 pod_disruption_budgets=(
-                    None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
+                    None
+                    if "PodDisruptionBudget" in self.cluster.facts.unread
+                    else len(self.cluster.all(PodDisruptionBudget))
                 ),
                 taken_at=self.taken_at,
             ),

@@ -151,7 +151,7 @@ def _missed(api_server: ApiServer) -> Iterator[Caveat]:
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
     """Autoscalers of workloads that the story changes, or removes pods of."""
     history = engine.api_server.history
-    concerned = {*(gone.owner for gone in history.gone.values()), *history.touched()}
+    concerned = {*(gone.owner for gone in history.gone.values()), *map(str, history.touched())}
     cluster = engine.api_server.state.cluster
     for key, scaler in cluster.all(HorizontalPodAutoscaler).items():
         if scaler.target in concerned:
@@ -166,8 +166,8 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
             )
 
 
-def _orphans(api_server: ApiServer, among: Collection[str] | None = None) -> list[str]:
-    """Pods without a controller that the selector of one matches; `among`: of one of these, such as `Job shop/load`."""
+def _orphans(api_server: ApiServer, among: Collection[ObjectRef] | None = None) -> list[str]:
+    """Pods without a controller that the selector of one matches; `among`: of one of these."""
     found = (pod for pod in api_server.bare_pods() if not _is_settled(pod))
     bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     adopters = _adopters(api_server.state.cluster, {pod.metadata.namespace for pod in bare}, among)
@@ -184,7 +184,7 @@ def _is_settled(pod: Pod) -> bool:
 
 
 def _adopters(
-    cluster: Cluster, namespaces: Collection[str], among: Collection[str] | None
+    cluster: Cluster, namespaces: Collection[str], among: Collection[ObjectRef] | None
 ) -> Mapping[str, Sequence[Selector]]:
     """What the controllers of these namespaces select."""
     found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
@@ -192,7 +192,7 @@ def _adopters(
         for key, workload in cluster.all(kind).items():
             if workload.metadata.namespace not in found:
                 continue
-            if among is not None and f"{kind.__name__} {key}" not in among:
+            if among is not None and ObjectRef(kind.__name__, key) not in among:
                 continue
             given = workload.spec.selector
             if isinstance(given, dict):
@@ -211,11 +211,11 @@ def _expiring(engine: Engine) -> list[str]:
     cluster = engine.api_server.state.cluster
     found = []
     for event in engine.api_server.history.events:
-        if event.verb in ("completed", "failed") and event.ref.kind == Job.__name__:
-            job = cluster.get(Job, event.ref.key)
+        if event.verb in ("completed", "failed") and event.object.kind == Job.__name__:
+            job = cluster.get(Job, event.object.key)
             kept = None if job is None else job.spec.ttl_seconds_after_finished
             if kept is not None and event.at + kept <= engine.clock.now:
-                found.append(event.object)
+                found.append(str(event.object))
     return found
 
 
@@ -229,7 +229,8 @@ def _released(engine: Engine, before: Cluster) -> list[str]:
         if reference is None:
             continue
         key = f"{reference.namespace}/{reference.name}"
-        was_there = before.get(PersistentVolumeClaim, key) is not None or f"PersistentVolumeClaim {key}" in made
+        ref = ObjectRef("PersistentVolumeClaim", key)
+        was_there = ref in made or before.get(PersistentVolumeClaim, key) is not None
         if was_there and cluster.get(PersistentVolumeClaim, key) is None:
             found.append(f"PersistentVolume {name}")
     return found
@@ -336,7 +337,7 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
         before: leave out the pods on nodes whose taints are as they were in this cluster.
     """
     silent = [gone.owner for gone in engine.api_server.history.gone.values() if gone.owner and gone.how in _REPLACED]
-    seen = engine.api_server.history.touched() if silent else {}
+    seen = set(map(str, engine.api_server.history.touched())) if silent else set[str]()
     there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}
     silent = [owner for owner in silent if not there[owner]]
     if silent:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.story import CycleRow, LoopCause
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import GONE_VERBS, EventRow, Verb
+from kwhatif.simulation.history import GONE_VERBS, Event, Verb
 from kwhatif.simulation.loops import EndlessLoop
 from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
@@ -32,19 +32,19 @@ def _stuck(engine: Engine) -> Iterator[str]:
     api_server = engine.api_server
     changed = {event.object for event in api_server.history.events if event.verb in ("created", "changed")}
     for key, deployment in api_server.state.cluster.all(Deployment).items():
-        if f"Deployment {key}" in changed and not deployment.spec.paused:
+        if ObjectRef("Deployment", key) in changed and not deployment.spec.paused:
             sets = [each for each in api_server.owned(deployment, ReplicaSet) if each.spec.replicas]
             if len(sets) > 1:
                 yield f"Deployment {key}"
     for kind in (StatefulSet, DaemonSet):
         workloads: Mapping[str, StatefulSet | DaemonSet] = api_server.state.cluster.all(kind)
         for key, workload in workloads.items():
-            name = f"{kind.__name__} {key}"
-            if name not in changed or workload.spec.update_strategy.type == "OnDelete":
+            ref = ObjectRef(kind.__name__, key)
+            if ref not in changed or workload.spec.update_strategy.type == "OnDelete":
                 continue
             pods = [pod for pod in api_server.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
             if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
-                yield name
+                yield str(ref)
 
 
 def terminating_pods(engine: Engine) -> frozenset[str]:
@@ -87,25 +87,26 @@ def participants(engine: Engine) -> frozenset[str]:
 
 def _participants(engine: Engine, cycle: EndlessLoop) -> Iterator[str]:
     pods = engine.api_server.state.cluster.all(Pod)
-    gone = {f"Pod {gone.pod}": gone.owner for gone in engine.api_server.history.gone.values() if gone.owner}
+    gone = {gone.pod: gone.owner for gone in engine.api_server.history.gone.values() if gone.owner}
     for event in _churn(engine, cycle):
-        pod = pods.get(event.ref.key)
-        yield gone.get(event.object) or (event.object if pod is None else engine.tally.root(pod))
+        key = event.object.key
+        pod = pods.get(key)
+        yield gone.get(key) or (str(event.object) if pod is None else engine.tally.root(pod))
     yield from map(engine.tally.root, _preemptors(engine, cycle))
 
 
-def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[EventRow]:
+def _churn(engine: Engine, cycle: EndlessLoop) -> Iterator[Event]:
     """The events in the loop that created or removed pods."""
     for event in engine.api_server.history.events[cycle.first : cycle.last]:
-        if event.verb in _CHURN and event.ref.kind == Pod.__name__:
+        if event.verb in _CHURN and event.object.kind == Pod.__name__:
             yield event
 
 
 def _preemptors(engine: Engine, cycle: EndlessLoop) -> Iterator[Pod]:
     """The pods for which others were evicted in the loop."""
     pods = engine.api_server.state.cluster.all(Pod)
-    keys = dict.fromkeys(event.by for event in _churn(engine, cycle))
-    return (pods[key] for key in keys if key in pods)
+    by = dict.fromkeys(event.by for event in _churn(engine, cycle) if event.by is not None)
+    return (pods[ref.key] for ref in by if ref.kind == Pod.__name__ and ref.key in pods)
 
 
 def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:

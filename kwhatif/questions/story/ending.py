@@ -129,10 +129,11 @@ def failed(engine: Engine) -> tuple[FailedRow, ...]:
     jobs = engine.api_server.state.cluster.all(Job)
     found: dict[str, FailedRow] = {}
     for event in engine.api_server.history.events[engine.first_event :]:
-        job = jobs.get(event.ref.key) if event.verb == "failed" and event.ref.kind == Job.__name__ else None
+        job = jobs.get(event.object.key) if event.verb == "failed" and event.object.kind == Job.__name__ else None
         for condition in job.status.conditions if job is not None else ():
             if condition.type == "Failed" and condition.status == "True" and condition.reason != "DeadlineExceeded":
-                found[event.object] = FailedRow(workload=event.object, message=condition.message)
+                workload = str(event.object)
+                found[workload] = FailedRow(workload=workload, message=condition.message)
     return tuple(found[name] for name in sorted(found))
 
 

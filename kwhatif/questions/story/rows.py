@@ -18,6 +18,7 @@ from kwhatif.questions.story.end import loop_row
 from kwhatif.questions.story.ending import Ending
 from kwhatif.report.story import (
     CommandRow,
+    EventRow,
     FactRow,
     GoneRow,
     RunsRow,
@@ -29,7 +30,7 @@ from kwhatif.report.story import (
 )
 from kwhatif.scheduler.framework.evidence import taint_text
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import Gone
+from kwhatif.simulation.history import Event, Gone, preemptor_text
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizes import REFUSING_VERBS
 from kwhatif.simulation.resizing import PENDING
@@ -69,10 +70,7 @@ def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked
         seconds=round(max((event.at for event in engine.api_server.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
-        events=tuple(
-            replace(event, at=round(event.at, 3), workload=owners.get(event.object))
-            for event in engine.api_server.history.events
-        ),
+        events=tuple(_event(event, owners.get(event.object)) for event in engine.api_server.history.events),
         workloads=tuple(_workloads(ending)),
         pending=ending.pending,
         refused=ending.refused,
@@ -100,10 +98,10 @@ def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[Command
         pending = pod and pod_condition(pod, PENDING)
         if not pending:
             continue
-        name = f"Pod {key}"
-        found = (each.detail for each in reversed(events) if each.object == name and each.verb in REFUSING_VERBS)
+        ref = ObjectRef("Pod", key)
+        found = (each.detail for each in reversed(events) if each.object == ref and each.verb in REFUSING_VERBS)
         why = next(found, "")
-        yield CommandRow(f"resize {name}", ok=False, seconds=0.0, why=f"{pending.reason}: {why}")
+        yield CommandRow(f"resize {ref}", ok=False, seconds=0.0, why=f"{pending.reason}: {why}")
 
 
 def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
@@ -129,14 +127,28 @@ def _parameters(given: Parameters) -> dict[str, float | str]:
     }
 
 
-def _owners(engine: Engine) -> dict[str, str]:
-    """The workloads of all present and former pods, by their names in events."""
-    owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.api_server.history.gone.values()}
+def _event(event: Event, workload: str | None) -> EventRow:
+    return EventRow(
+        id=event.id,
+        at=round(event.at, 3),
+        because=event.because,
+        actor=event.actor,
+        verb=event.verb,
+        object=str(event.object),
+        workload=workload,
+        node=event.node,
+        detail=event.detail if event.by is None else f"for {preemptor_text(event.by)}",
+    )
+
+
+def _owners(engine: Engine) -> dict[ObjectRef, str]:
+    """The workloads of all present and former pods."""
+    history = engine.api_server.history
+    owners = {ObjectRef("Pod", gone.pod): gone.owner or f"Pod {gone.pod}" for gone in history.gone.values()}
     pods = engine.api_server.state.cluster.all(Pod)
-    for name in engine.api_server.history.touched():
-        kind, key = ObjectRef.parse(name)
-        if name not in owners and kind == Pod.__name__ and key in pods:
-            owners[name] = engine.tally.root(pods[key])
+    for ref in history.touched():
+        if ref not in owners and ref.kind == Pod.__name__ and ref.key in pods:
+            owners[ref] = engine.tally.root(pods[ref.key])
     return owners
 
 
@@ -147,7 +159,7 @@ def _gone(gone: Gone, *, anyway: bool) -> GoneRow:
         initial=gone.initial,
         node=gone.node,
         how=gone.earlier or gone.how,
-        by=gone.by,
+        by=preemptor_text(gone.by),
         at=round(gone.at, 3),
         anyway=anyway,
     )

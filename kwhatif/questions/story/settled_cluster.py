@@ -68,12 +68,8 @@ class SettledCluster:
 
     def fork(self) -> Engine:
         """A simulation that continues from here, with the whole horizon again."""
-        if is_reference():
-            engine = self._begin()[0]
-        else:
-            self.engine.api_server.state.prepare()
-            engine = self.engine.fork()
-        engine.is_awaited = self.is_awaited
+        self.engine.api_server.state.prepare()
+        engine = (self._begin()[0] if is_reference() else self.engine).fork(self.is_awaited)
         engine.ask()
         return engine
 

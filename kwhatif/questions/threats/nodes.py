@@ -11,6 +11,7 @@ from kwhatif.controllers.contract import How
 from kwhatif.controllers.drain_filters import WITH_FLAGS
 from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.kube.model.caveat import Caveat
+from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_node_bound, is_static
 from kwhatif.questions.maintenance.drain import DrainSimulation
@@ -87,8 +88,8 @@ class NodeEvents(ScenarioPlayer[NodeEvent, NodeOutcome]):
             gone = api_server.history.gone.get(uid)
             if gone is None or gone.at < start or played.ending.is_gone_anyway(uid, gone):
                 continue
-            preemptor = api_server.state.cluster.get(Pod, gone.by) if gone.how == "Preempted" else None
-            because = "" if preemptor is None else workload_name(preemptor)
+            preemptor = None if gone.by is None else find(gone.by, api_server.state.cluster)
+            because = workload_name(preemptor) if isinstance(preemptor, Pod) else ""
             yield LostPod(key, round(gone.at - start, 3), gone.how, because)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ def _free(node: NodeInfo) -> dict[str, int]:
 
 def _pending(session: Session, node: NodeInfo, choice: PodChoice) -> Iterator[TakerRow]:
     state = session.state
-    for info in in_queue_order(state.pending.values(), session.cluster.scheduling_events):
+    for info in in_queue_order(state.pending.values(), session.cluster.facts.scheduling_events):
         profile = profile_of(info.pod, session.profiles)
         if profile is None or not choice.matches(info.pod):
             continue

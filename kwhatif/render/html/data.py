@@ -14,8 +14,7 @@ from kwhatif.render.story_rows import PHRASES
 from kwhatif.report import Report
 from kwhatif.report.decision import CandidateRow
 from kwhatif.report.inputs import Picture
-from kwhatif.report.story import Story, StoryBudgetRow
-from kwhatif.simulation.history import EventRow
+from kwhatif.report.story import EventRow, Story, StoryBudgetRow
 from kwhatif.words.amounts import took
 
 # --- marks of nodes --------------------------------------------------------------------------------------------------

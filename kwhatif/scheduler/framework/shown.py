@@ -93,7 +93,10 @@ def show(view: Cluster, cluster: Cluster) -> Cluster:
     """Make a fork of the objects read-only."""
     view.__class__ = _ShownObjects
     vars(view)["_shown"] = cluster
-    view.scheduling_events = MappingProxyType(cluster.scheduling_events)
+    facts = cluster.facts
+    view._facts = replace(
+        facts, unread=MappingProxyType(facts.unread), scheduling_events=MappingProxyType(facts.scheduling_events)
+    )
     return view
 
 

@@ -84,7 +84,7 @@ class NodeResourcesBalancedAllocation:
 
     def pre_score(self, pod: PodInfo, state: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Compile the pod's requests; SKIP for a pod that requests none of the resources."""
-        requests = pod_requests(pod.pod, resizes=state.cluster.resizes)
+        requests = pod_requests(pod.pod, resizes=state.cluster.facts.resizes)
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP
         return self._scorer(

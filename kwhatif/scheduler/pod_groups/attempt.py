@@ -81,7 +81,7 @@ def _preempt(
     are put back one by one, as long as the members still find room on the nodes that they have got.
     """
     group, members = found.group, found.members
-    gated = GROUP_POLICY_GATE in state.cluster.gates
+    gated = GROUP_POLICY_GATE in state.cluster.facts.gates
     policies = [group.spec.preemption_policy] if gated else [pod.pod.spec.preemption_policy for pod in members]
     if "Never" in policies:
         return unschedulable(NEVER), None
@@ -216,7 +216,7 @@ def why_invalid(group: PodGroup, members: Sequence[PodInfo], state: State) -> st
     """Why the group is not valid: its pods differ in a field; "" if they do not (`validatePodGroup`)."""
     bound = [pod for pod in state.members_of(key_of(group)).values() if pod.pod.spec.node_name]
     scheduler = members[0].pod.spec.scheduler_name
-    gates = state.cluster.gates
+    gates = state.cluster.facts.gates
     policy = (group.spec.preemption_policy or _POLICY) if GROUP_POLICY_GATE in gates else ""
     for info in (*members, *bound):
         spec, own = info.pod.spec, _policy_of(info.pod)

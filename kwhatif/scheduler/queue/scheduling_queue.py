@@ -43,13 +43,13 @@ class QueueParts:
         self.backoff = BackoffQueue(options.initial_backoff, options.max_backoff)
         self.unschedulable = UnschedulablePods()
         self.nominator = Nominator(pod_lister(cluster))
-        self._nominates_gated = cluster.nominates_gated
+        self._nominates_gated = cluster.facts.nominates_gated
         self._profiles = profiles
         #: Called with every pod that an event requeues.
         self.woken: Callable[[QueuedEntity], None] | None = None
 
     def _fork_parts(self, other: QueueParts, cluster: Cluster) -> None:
-        other.now, other._nominates_gated = self.now, cluster.nominates_gated
+        other.now, other._nominates_gated = self.now, cluster.facts.nominates_gated
         other.active, other.backoff = self.active.fork(), self.backoff.fork()
         other.unschedulable = self.unschedulable.fork()
         other.nominator = self.nominator.fork(pod_lister(cluster))

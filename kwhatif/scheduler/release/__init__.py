@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.kube.gates import BASE, BASE_GATES, ResizeRules, default_gates, resize_rules
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.gates import BASE, BASE_GATES, default_gates, resize_rules
 from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
 from kwhatif.scheduler.framework.profile import Profile
 
@@ -42,14 +42,14 @@ class Release(msgspec.Struct, frozen=True):
         return f"1.{self.minor}"
 
     @property
-    def resizes(self) -> ResizeRules:
-        """Which requests count while a pod is resized."""
-        return resize_rules(self.gates, sums_first=self.sums_first)
-
-    def follow(self, cluster: Cluster) -> None:
-        """Set the version and feature gates of a cluster to this release."""
-        cluster.minor, cluster.gates, cluster.resizes = self.minor, self.gates, self.resizes
-        cluster.nominates_gated = self.nominates_gated
+    def facts(self) -> dict[str, Any]:
+        """What this release decides among the facts of a cluster (`ClusterFacts`)."""
+        return {
+            "minor": self.minor,
+            "gates": self.gates,
+            "resizes": resize_rules(self.gates, sums_first=self.sums_first),
+            "nominates_gated": self.nominates_gated,
+        }
 
     def default_profile(self) -> Profile:
         """The profile of its kube-scheduler without a configuration."""

@@ -201,9 +201,8 @@ class EventLog:
         """Note in the cluster what is known of its pending pods."""
         if self._events:
             pods = cluster.all(Pod).items()
-            cluster.scheduling_events = self.about(
-                {key: pod for key, pod in pods if not pod.spec.node_name and not is_terminal(pod)}
-            )
+            pending = {key: pod for key, pod in pods if not pod.spec.node_name and not is_terminal(pod)}
+            cluster.update_facts(scheduling_events=self.about(pending))
 
     def about(self, pending: Mapping[str, Pod]) -> Mapping[str, SchedulingEvents]:
         """What is known of these pods, by key; nothing is known of most."""

@@ -194,7 +194,7 @@ class Asked(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """What `Cluster.unread` calls it: the kind, or `rollouts.argoproj.io`."""
+        """What `ClusterFacts.unread` calls it: the kind, or `rollouts.argoproj.io`."""
         return f"{self.plural}.{self.group}" if self.is_custom else self.kind
 
     def api_version(self, version: str) -> str:

@@ -103,7 +103,7 @@ class Collected(msgspec.Struct):
         """All caveats about the reading, and about this cluster as it was read and admitted."""
         return [
             *self.caveats,
-            *unread_caveats(cluster.unread),
+            *unread_caveats(cluster.facts.unread),
             *([] if cluster.all(Node) else [NoNodes()]),
             *admission,
             *not_read(self.skipped),

@@ -72,7 +72,7 @@ def collect_dump(
     kinds = kinds or KnownKinds()
     decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals, kinds)
     collected = Collected()
-    collected.cluster.is_whole = False
+    collected.cluster.update_facts(is_whole=False)
     piped = _read_whole(stdin, problems) if "-" in paths else b""
     foreign, others = _sort_out(paths, piped, problems, at, kinds)
     inputs = find_inputs(others, BytesIO(piped), problems)
@@ -93,7 +93,7 @@ def collect_dump(
     for kind, objects in registry.kinds.items():
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
-    cluster.listed |= decoder.listed
+    cluster.update_facts(listed=cluster.facts.listed | decoder.listed)
     collected.unfinished = unfinished
     collected.take_note(decoder)
     collected.caveats += stand_in(cluster, decoder.bystanders.workloads, kinds, DEFAULT_NAMESPACE)
@@ -104,8 +104,8 @@ def collect_dump(
     found = {kind for kind, objects in registry.kinds.items() if objects} | {
         each for each in BYSTANDERS if cluster.all(each)
     }
-    for read in cluster.unread.keys() & {kind.__name__ for kind in found}:
-        del cluster.unread[read]  # one of the dumps cannot hold it, another one does
+    names = {kind.__name__ for kind in found}  # one of the dumps cannot hold a kind, another one does
+    cluster.update_facts(unread={kind: why for kind, why in cluster.facts.unread.items() if kind not in names})
     return collected
 
 
@@ -220,13 +220,17 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     collected.caveats.extend(saved.recalled())
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
-    collected.cluster.unread |= saved.unread
+    cluster = collected.cluster
+    known = cluster.facts
     events = saved.scheduling_events.items()
     timed = {key: seen for key, seen in events if not seen.last_attempt or are_times([seen.last_attempt])}
-    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **timed}
     collected.skipped += Counter(saved.skipped)
-    collected.cluster.listed = collected.cluster.listed.union(saved.listed)
-    # Of several, the latest: no claim can have waited for longer than until then.
-    if saved.noted and are_times([saved.taken_at]):
-        collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
-    collected.cluster.is_whole |= saved.whole
+    is_timed = saved.noted and are_times([saved.taken_at])
+    cluster.update_facts(
+        unread={**known.unread, **saved.unread},
+        scheduling_events={**known.scheduling_events, **timed},
+        listed=known.listed.union(saved.listed),
+        # Of several, the latest: no claim can have waited for longer than until then.
+        taken_at=max(known.taken_at, saved.taken_at) if is_timed else known.taken_at,
+        is_whole=known.is_whole or saved.whole,
+    )

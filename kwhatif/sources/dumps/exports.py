@@ -165,5 +165,6 @@ def read_file(
 def note_absent(collected: Collected, name: str, kinds: set[str]) -> None:
     """Note which kinds a dump of that sort cannot hold."""
     absent = {resource.kind for resource in RESOURCES} - kinds
-    collected.cluster.unread |= dict.fromkeys(sorted(absent), f"{name} has no")
-    collected.cluster.is_whole = True
+    cluster = collected.cluster
+    unread = {**cluster.facts.unread, **dict.fromkeys(sorted(absent), f"{name} has no")}
+    cluster.update_facts(unread=unread, is_whole=True)

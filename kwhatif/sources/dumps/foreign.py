@@ -123,7 +123,8 @@ class ForeignDump(NamedTuple):
                 for batch in self._read_file(path, text, kinds[path], decoder, problems, collected):
                     yield seen.once(batch)
         collected.caveats += [*self.layout.caveats(notes), *seen.caveats()]
-        collected.cluster.is_whole |= self.layout.is_known
+        if self.layout.is_known:
+            collected.cluster.update_facts(is_whole=True)
         if self.layout.lacks_kinds:
             note_absent(collected, self.layout.name, {*kinds.values(), *seen.kinds})
 

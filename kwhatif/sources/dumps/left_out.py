@@ -124,7 +124,7 @@ def is_grouped(obj: KubernetesObject) -> bool:
     return spec is not None and (spec.scheduling_group is not None or spec.workload_ref is not None)
 
 
-#: Why a kind is unread (`Cluster.unread`): the user may not list it.
+#: Why a kind is unread (`ClusterFacts.unread`): the user may not list it.
 FORBIDDEN = "no permission to list"
 #: Or the server could not: an API whose conversion webhook is down, say.
 FAILED = "the server failed to list"
@@ -169,7 +169,7 @@ _SUBJECTS: Mapping[Callable[..., Caveat], tuple[str, ...]] = {
 
 
 def unread_caveats(unread: Mapping[str, str]) -> Iterator[Caveat]:
-    """Caveats about `Cluster.unread`: one per subject, not per kind.
+    """Caveats about `ClusterFacts.unread`: one per subject, not per kind.
 
     A user who may list only nodes and pods has two dozen unread kinds.
     """
@@ -262,7 +262,7 @@ def devices_not_modelled(cluster: Cluster, *, live: bool) -> Iterator[Caveat]:
     """What devices have that Kubernetes turns off by default, and that the allocator here does not know."""
     features = sorted({name for obj in cluster.all(ResourceSlice).values() for name in _unknown_features(obj)})
     features += unknown_rules(cluster, cluster.all(DeviceTaintRule).values())
-    if live and cluster.minor < _SERVED and rules_count(cluster.gates, cluster.minor):
+    if live and cluster.facts.minor < _SERVED and rules_count(cluster.facts.gates, cluster.facts.minor):
         features.append("DeviceTaintRules of an alpha or beta API (which is not asked for)")
     if features:
         yield DevicesNotModelled(features=tuple(features))
@@ -271,8 +271,8 @@ def devices_not_modelled(cluster: Cluster, *, live: bool) -> Iterator[Caveat]:
 
 def unknown_rules(cluster: Cluster, rules: Iterable[DeviceTaintRule]) -> Iterator[str]:
     """What rules up to 1.34 may select by, and is not looked at here."""
-    selectors = (rule.spec.device_selector for rule in rules if rules_count(cluster.gates, cluster.minor))
-    old = cluster.minor < _WITHOUT_CLASSES
+    selectors = (rule.spec.device_selector for rule in rules if rules_count(cluster.facts.gates, cluster.facts.minor))
+    old = cluster.facts.minor < _WITHOUT_CLASSES
     if old and any(each is not None and (each.selectors or each.device_class_name) for each in selectors):
         yield "DeviceTaintRules that select by class or expression"
 
@@ -280,8 +280,10 @@ def unknown_rules(cluster: Cluster, rules: Iterable[DeviceTaintRule]) -> Iterato
 def rules_ignored(cluster: Cluster, rules: Iterable[DeviceTaintRule]) -> Iterator[Caveat]:
     """That there are rules, and the release looks at none unless a gate is on."""
     names = tuple(rule.metadata.name for rule in rules)
-    if names and not rules_count(cluster.gates, cluster.minor):
-        yield TaintRulesIgnored(names=names, version=f"1.{cluster.minor}", gate=gate_of_rules(cluster.minor))
+    if names and not rules_count(cluster.facts.gates, cluster.facts.minor):
+        yield TaintRulesIgnored(
+            names=names, version=f"1.{cluster.facts.minor}", gate=gate_of_rules(cluster.facts.minor)
+        )
 
 
 def _unknown_features(obj: ResourceSlice) -> Iterator[str]:

@@ -26,11 +26,11 @@ from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.left_out import without_understood
 from kwhatif.sources.live.custom import CustomResources
 from kwhatif.sources.live.lists import ListEnded, ListEvent, ListRestarted, Page, entries
-from kwhatif.sources.live.read import Intake, forgive_events
+from kwhatif.sources.live.read import Intake, without_needless_events
 from kwhatif.sources.live.watches import WatchEvent
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.problems import Origin, Place
-from kwhatif.state.change import Change, ChangedObject, Delete, Reference, Sort, Upsert
+from kwhatif.state.change import Change, ChangedObject, Delete, Reference, SetFacts, Sort, Upsert
 from kwhatif.state.nodes import images_differ, moves
 from kwhatif.state.state import State
 
@@ -104,7 +104,7 @@ class Cache:
         }
         self._state = State(cluster)
         self._state.prepare()
-        return self.moment(cluster.taken_at)
+        return self.moment(cluster.facts.taken_at)
 
     @property
     def is_complete(self) -> bool:
@@ -309,11 +309,13 @@ class Cache:
         self.has_news = self.has_remarks = False
         state.cluster.take_over()
         fork = state.fork()
-        fork.cluster.taken_at = taken_at
-        fork.cluster.unread = {asked.subject: reason for asked, reason in self._unread.items()}
-        forgive_events(fork.cluster, is_waiting=bool(fork.pending))
-        fork.cluster.scheduling_events = self.scheduling_events()
+        unread = without_needless_events(self._reasons(), is_waiting=bool(fork.pending))
+        events = self.scheduling_events()
+        fork.apply(SetFacts.of(fork.cluster, taken_at=taken_at, unread=unread, scheduling_events=events))
         return fork
+
+    def _reasons(self) -> dict[str, str]:
+        return {asked.subject: reason for asked, reason in self._unread.items()}
 
     def scheduling_events(self) -> Mapping[str, SchedulingEvents]:
         """What Events say about pods that wait, by key."""
@@ -367,7 +369,7 @@ class Cache:
     def note_unfinished(self) -> None:
         """All lists are read, and nothing is filled in: see in which pods and budgets that has to be done."""
         cluster = self.collected.cluster
-        cluster.unread = {asked.subject: reason for asked, reason in self._unread.items()}
+        cluster.update_facts(unread=self._reasons())
         self._unfinished_pods = {key: pod for key, pod in cluster.all(Pod).items() if not is_stored(pod)}
         budgets = cluster.all(PodDisruptionBudget).items()
         self._unfinished_budgets = {key: budget for key, budget in budgets if budget.status is None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
@@ -15,7 +15,7 @@ from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
 from kwhatif.kube.model.caveat.reading import TwoMoments
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.saved import Originals
 from kwhatif.sources.decoding.decode import DecodedBatch, ObjectDecoder
@@ -176,7 +176,7 @@ def read_live(
                 take_in(_events(client, kinds.lists(), stop), intake, collected)
                 found = intake.decoder.bystanders.workloads
                 collected.caveats += stand_in(collected.cluster, found, kinds, DEFAULT_NAMESPACE)
-            collected.cluster.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            collected.cluster.update_facts(taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         finally:
             stop.set()
     return collected
@@ -255,21 +255,24 @@ def take_in(events: Iterator[lists.ListEvent], intake: Intake, collected: Collec
                     with intake.sense(event.asked.path(event.version)):
                         deque(intake.listing(page), maxlen=0)
     collected.take_note(intake.decoder)
-    forgive_events(cluster, is_waiting=any(map(_waits, cluster.all(Pod).values())))
+    is_waiting = any(map(_waits, cluster.all(Pod).values()))
+    cluster.update_facts(unread=without_needless_events(cluster.facts.unread, is_waiting=is_waiting))
 
 
 def note_end(end: ListEnded, collected: Collected) -> None:
     """Keep caveats about how a list was read."""
     if end.unread:
-        collected.cluster.unread[end.asked.subject] = end.unread
+        unread = collected.cluster.facts.unread
+        collected.cluster.update_facts(unread={**unread, end.asked.subject: end.unread})
     if end.mixed:
         collected.caveats.append(TwoMoments(resources=end.asked.plural))
 
 
-def forgive_events(cluster: Cluster, *, is_waiting: bool) -> None:
-    """Events are read for pods that wait: where none does, nothing is missing."""
-    if cluster.unread.get("Event") == CUT and not is_waiting:
-        del cluster.unread["Event"]
+def without_needless_events(unread: Mapping[str, str], *, is_waiting: bool) -> Mapping[str, str]:
+    """The kinds that could not be read. Events are read for pods that wait: if none waits, no event is missing."""
+    if unread.get("Event") == CUT and not is_waiting:
+        return {kind: reason for kind, reason in unread.items() if kind != "Event"}
+    return unread
 
 
 def _waits(pod: Pod) -> bool:

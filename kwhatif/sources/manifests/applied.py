@@ -85,7 +85,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
         template_paths=template_paths,
         kinds=kinds,
         validation=validation,
-        minor=BASE if stored else cluster.minor,
+        minor=BASE if stored else cluster.facts.minor,
     )
     objects = (*all_applied(settled(read.manifests, cluster)), *applied)
     objects = (*objects, *scaled_workloads(objects, cluster))

@@ -235,7 +235,7 @@ def find_named(reference: ObjectReference, cluster: Cluster) -> Applied | Proble
 
 def _hint(reference: ObjectReference, cluster: Cluster) -> str:
     """What may have been meant, or that it could not be read."""
-    reason = cluster.unread.get(reference.resource.kind)
+    reason = cluster.facts.unread.get(reference.resource.kind)
     if reason:
         return f"{reason} {reference.resource.plural}"
     word = reference.text.partition("/")[0]

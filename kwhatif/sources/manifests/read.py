@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
-from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.helm import hook_of
-from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
+from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.saved import Originals
@@ -341,7 +340,7 @@ class _Reader:
         self._with_paths.add(outline.kind)
         if outline.place.origin.pointer in self._refused:
             return
-        resource = _custom(outline, self._namespace, self._template_paths[outline.kind])
+        resource = outline.custom_resource(self._namespace, self._template_paths[outline.kind])
         try:
             templates_of(resource)
         except TemplatePathError as wrong:
@@ -399,10 +398,3 @@ def _is_read(outline: Outline) -> bool:
 def _one_by_one(batch: DecodedBatch) -> Iterator[DecodedBatch]:
     for index, obj in enumerate(batch.objects):
         yield DecodedBatch(batch.place_of(index), -1, (obj,))
-
-
-def _custom(outline: Outline, default_namespace: str, paths: Sequence[str]) -> CustomResource:
-    meta = outline.metadata
-    name, namespace = str(meta.get("name") or ""), str(meta.get("namespace") or default_namespace)
-    data = {**outline.data, "metadata": {**meta, "namespace": namespace}}
-    return CustomResource(outline.kind, ObjectMeta(name=name, namespace=namespace), data, tuple(paths))

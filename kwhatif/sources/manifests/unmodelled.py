@@ -140,11 +140,11 @@ def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: C
         yield DevicesNotModelled(features=unknown)
     yield from rules_ignored(cluster, rules)
     grouped = tuple(each.source.object for each in applied if each.is_workload and is_grouped(each.object))
-    if grouped and GROUPS_GATE in cluster.gates:
+    if grouped and GROUPS_GATE in cluster.facts.gates:
         yield GangsNotModelled(objects=grouped)
     groups = [each.object for each in applied if isinstance(each.object, PodGroup)]
     for caveat in fields_not_modelled(groups):
-        if isinstance(caveat, GroupFieldsNotModelled) and caveat.gate in cluster.gates:  # else they are dropped
+        if isinstance(caveat, GroupFieldsNotModelled) and caveat.gate in cluster.facts.gates:  # else they are dropped
             yield caveat
     yield from played([each.object for each in applied])
     for caveat in caveats:
@@ -198,7 +198,7 @@ def _not_read(
     names: Iterable[str], given: Iterable[HorizontalPodAutoscaler], cluster: Cluster
 ) -> Iterator[AutoscalersNotRead]:
     """Workloads of a whole cluster, of which only the autoscalers could not be read."""
-    if not (cluster.is_whole and lacks(HorizontalPodAutoscaler, cluster)):
+    if not (cluster.facts.is_whole and lacks(HorizontalPodAutoscaler, cluster)):
         return
     present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
     present.difference_update(each.target for each in given)

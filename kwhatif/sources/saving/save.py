@@ -237,12 +237,12 @@ def _about(collected: Collected, caveats: Iterable[Caveat], taken_at: Moment) ->
         noted=taken_at.noted,
         server_version=collected.server_version,
         namespace=collected.namespace,
-        unread=dict(cluster.unread),
-        whole=cluster.is_whole,
-        listed=tuple(sorted(cluster.listed)),
+        unread=dict(cluster.facts.unread),
+        whole=cluster.facts.is_whole,
+        listed=tuple(sorted(cluster.facts.listed)),
         skipped=asked_about(collected.skipped),
         caveats=_as_data(caveats),
-        scheduling_events=dict(cluster.scheduling_events),
+        scheduling_events=dict(cluster.facts.scheduling_events),
     )
 
 
@@ -266,7 +266,7 @@ def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
 def _renamed(cluster: Cluster, names: Anonymizer) -> Iterator[tuple[str, SchedulingEvents]]:
     """What Events say, under the pods' new names; victims that are gone have none, and are left out."""
     pods = cluster.all(Pod)
-    for key, seen in cluster.scheduling_events.items():
+    for key, seen in cluster.facts.scheduling_events.items():
         if key in pods:
             yield names.key(key), replace(seen, evicted=tuple(names.key(pod) for pod in seen.evicted if pod in pods))
 
@@ -288,6 +288,6 @@ def by_kind(cluster: Cluster) -> Iterator[tuple[type, str, Mapping[str, Any]]]:
     versions: dict[Any, str] = {resource.type: resource.api_version for resource in RESOURCES}
     others = sorted(cluster.counts().keys() - versions.keys() - {SavedSnapshot}, key=lambda kind: kind.__name__)
     for kind in (*versions, *others):
-        if kind.__name__ in cluster.unread:
+        if kind.__name__ in cluster.facts.unread:
             continue  # every cluster has these; a snapshot with only these would look complete
         yield kind, versions.get(kind, ""), cluster.all(kind)

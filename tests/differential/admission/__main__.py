@@ -13,12 +13,13 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from tests import ROOT
 from tests.admissions import disagreements
 from tests.differential.admission.dice import Json
 from tests.differential.admission.namespace import Namespace
 from tests.differential.admission.workloads import Workloads
 
-JUDGE = Path(__file__).parents[2] / "oracle" / "admission" / "bin" / "admission"
+JUDGE = ROOT / "tests" / "oracle" / "admission" / "bin" / "admission"
 BATCH = 200
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,8 +16,9 @@ from kwhatif.admission.pod_group import admit_group, admit_workload
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod_group import PodGroup, PodGroupSpec, Workload, WorkloadSpec
 from kwhatif.kube.model.policy import PriorityClass
+from tests import FIXTURES
 
-CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[3] / "fixtures/gangs/admission.json").read_text())
+CASES: list[dict[str, Any]] = json.loads((FIXTURES / "gangs/admission.json").read_text())
 KINDS = {"PodGroup": PodGroup, "Workload": Workload}
 
 
@@ -30,7 +30,7 @@ def _read(raw: Any, kind: Any) -> Any:
 def test_case(case: dict[str, Any]) -> None:
     kind = KINDS[case["object"]["kind"]]
     cluster = Cluster()
-    cluster.gates = frozenset(case["gates"])
+    cluster.update_facts(gates=frozenset(case["gates"]))
     for raw in case.get("classes", ()):
         cluster.add(_read(raw, PriorityClass))
     if "known" in case:

@@ -1,7 +1,9 @@
-"""What the API server takes and refuses of a pod that is there, and what an apply makes of one."""
+"""Updates of pods: what may change, with the API server's messages; resizes as a real one answered them."""
 
 from __future__ import annotations
 
+import copy
+import json
 from typing import Any
 
 import msgspec
@@ -10,8 +12,9 @@ import pytest
 import kwhatif
 from kwhatif.admission.pod_update import validate_pod_update
 from kwhatif.kube.model.pod import Pod
+from tests import FIXTURES
 from tests.builders import PodBuilder, pod, requirement, term
-from tests.unit.questions.test_injections import node
+from tests.unit.workloads.test_injections import node
 
 OTHERS = "spec: Forbidden: pod updates may not change fields other than "
 SSD, FAST = requirement("disk", "In", "ssd"), requirement("speed", "In", "fast")
@@ -216,3 +219,36 @@ def test_a_gate_that_the_manifest_leaves_out_is_lifted() -> None:
     assert (row.update, row.placed, decision.outcome, decision.node) == ("changed", 1, "Placed", "n1")
     del known["metadata"]["annotations"]  # nothing says that it was applied: it stays
     assert judged(manifest(), known=known)[0].placed == 0
+
+
+# --- Resizes that a real API server was asked for (`tests/e2e/record_resizes.py`): accepted, or refused in the same words ---
+
+
+Json = dict[str, Any]
+RECORDED: Json = json.loads((FIXTURES / "resize" / "recordings.json").read_text())
+RECORDINGS: list[Json] = RECORDED["cases"]
+#: Where a dump may have lost what decides: the node; what the kubelet reports, which all do that can resize.
+UNKNOWN = {"on a node that is not there", "a kubelet that reports no resources"}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=[each["name"] for each in RECORDINGS])
+def test_the_api_server_answers_the_same(recording: Json) -> None:
+    (pod,) = (each for each in recording["objects"] if each["kind"] == "Pod")
+    key = f"pod/{pod['metadata']['namespace']}/web-0"
+    spec: Json = {"containers": copy.deepcopy(pod["spec"]["containers"])}
+    for container, resources in zip(spec["containers"], recording["wants"], strict=True):
+        container["resources"] = resources
+    if "initWants" in recording:
+        spec["initContainers"] = [{**pod["spec"]["initContainers"][0], "resources": recording["initWants"]}]
+    session = kwhatif.load([*RECORDED["nodes"], *recording["objects"]], kubernetes_version="1.36")
+    edit = {"patch": {"object": key, "merge": {"spec": spec}}}
+    if recording["status"] >= 300 and recording["name"] not in UNKNOWN:
+        with pytest.raises(kwhatif.InputError) as refused:
+            kwhatif.edited(session, edit)
+        assert [each.message for each in refused.value.problems] == [recording["message"]]
+        return
+    found = kwhatif.edited(session, edit).cluster.all(Pod)[key.removeprefix("pod/")].spec.containers
+    stored = recording["resources"] or recording["wants"]
+    assert [(row.resources.requests, row.resources.limits) for row in found] == [
+        (each.get("requests", {}), each.get("limits", {})) for each in stored
+    ]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from enum import Enum
-from pathlib import Path
 from types import UnionType
 from typing import Any, get_origin, is_typeddict
 
@@ -19,8 +18,9 @@ import msgspec
 import pytest
 
 import kwhatif
+from tests import FIXTURES
 
-GOLDEN = Path(__file__).parents[3] / "fixtures" / "library" / "signatures.txt"
+GOLDEN = FIXTURES / "library" / "signatures.txt"
 #: Of these, what is public beside their fields.
 METHODS = {
     "Report": ("rows", "frame", "to_dict", "to_json", "_repr_html_"),

@@ -20,6 +20,7 @@ from kwhatif.kube.model.resource import (
     ResourceSlice,
 )
 from kwhatif.scheduler.release import find_release
+from kwhatif.state.change import SetFacts
 from tests.builders import PodBuilder, node
 from tests.devices import GPU, allocated, asking, claim, device, request, result, slice_, taint_rule
 from tests.fake_cluster import START, FakeCluster
@@ -46,7 +47,8 @@ def using(*claims: str) -> PodBuilder:
 
 def world(*objects: Any, minor: int = 37, gates: dict[str, bool] | None = None) -> FakeCluster:
     made = FakeCluster([DeviceTaintEviction()], node("n1"), slice_("n1", device("gpu-0"), device("gpu-1")), *objects)
-    find_release(minor).with_gates(gates or {}).follow(made.state.cluster)
+    release = find_release(minor).with_gates(gates or {})
+    made.state.apply(SetFacts.of(made.state.cluster, **release.facts))
     return made
 
 

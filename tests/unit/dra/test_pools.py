@@ -1,13 +1,14 @@
-"""Pools: which slices make one up, and when nothing may be taken from it."""
+"""Pools of devices, and how many devices of a class a node has."""
 
 from __future__ import annotations
 
 import pytest
 
-from kwhatif.dra.pools import Pool, inventory
+from kwhatif.dra.pools import DeviceUsage, Pool, inventory
 from kwhatif.kube.model.cluster import KubernetesObject
-from tests.builders import cluster, node
-from tests.devices import GPU, NIC, device, gpus, slice_
+from kwhatif.kube.model.resource import DeviceClass
+from tests.builders import ZONE, cluster, node, requirement
+from tests.devices import GPU, NIC, allocated, claim, device, device_class, gpus, held, nodes_where, result, slice_
 
 N1 = node("n1")
 SETS = {"memory": {"bytes": "40Gi"}}
@@ -131,3 +132,63 @@ def test_what_is_known_follows_the_cluster() -> None:
     assert len(inventory(within).pools(N1.info())) == 1
     within.add(gpus("n1", 1, driver=NIC))
     assert len(inventory(within).pools(N1.info())) == 2
+
+
+# --- How many devices of a class a node has, for scores -----------------------------------------------
+
+
+A100 = f'device.attributes["{GPU}"].model == "a100"'
+SHARE = allocated(claim("share"), result("r", f"{GPU}/n1/gpu-0", share_id="1"))
+
+
+def usage(of: DeviceClass, *objects: KubernetesObject) -> tuple[int, int]:
+    n1 = node("n1").zone("a")
+    return DeviceUsage(cluster(n1, *objects), of).on(n1.info())
+
+
+@pytest.mark.parametrize(
+    ("of", "objects", "expected"),
+    [
+        pytest.param(device_class(), [], (0, 0), id="none"),
+        pytest.param(device_class(), [gpus("n1", 3), gpus("n2", 2)], (3, 0), id="those of the node"),
+        pytest.param(device_class(), [gpus("n1", 3), held(f"{GPU}/n1/gpu-1")], (3, 1), id="held ones are counted"),
+        pytest.param(device_class(), [gpus("n1", 3), SHARE], (3, 1), id="also when it is but a share"),
+        pytest.param(
+            device_class("gpu", A100), [slice_("n1", device("x", model="a100"), device("y", model="t4"))], (1, 0),
+            id="the class selects",
+        ),
+        pytest.param(
+            device_class("gpu", A100), [slice_("n1", device("x", model="a100"), device("y"))], (0, 0),
+            id="nothing counts where a selector fails",
+        ),
+        pytest.param(
+            device_class(), [gpus("", 2, pool="net", node_selector=nodes_where(requirement(ZONE, "In", "a")))], (2, 0),
+            id="selected nodes",
+        ),
+        pytest.param(
+            device_class(),
+            [
+                slice_(
+                    "",
+                    device("x", fields={"node_name": "n1"}),
+                    device("y", fields={"node_name": "n2"}),
+                    device("z", fields={"all_nodes": True}),
+                    pool="net",
+                    per_device_node_selection=True,
+                )
+            ],
+            (2, 0),
+            id="devices that say themselves where they are",
+        ),
+        pytest.param(
+            device_class(), [gpus("n1", 2, name="a"), gpus("n1", 3, name="b", generation=2, count=9)], (5, 0),
+            id="outdated and incomplete pools count",
+        ),
+        pytest.param(
+            device_class("gpu", "device.allowMultipleAllocations"), [slice_("n1", device("x", shared=True))], (0, 0),
+            id="selectors do not see that a device is shared",
+        ),
+    ],
+)  # fmt: skip
+def test_devices_of_a_class(of: DeviceClass, objects: list[KubernetesObject], expected: tuple[int, int]) -> None:
+    assert usage(of, *objects) == expected

@@ -15,7 +15,7 @@ from kwhatif.kube.model.caveat.workloads import RequestsKept
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.questions.session.session import Session
-from tests.unit.questions.test_injections import Json, container, deployment, node, owner, pod, template, workload
+from tests.unit.workloads.test_injections import Json, container, deployment, node, owner, pod, template, workload
 
 RS = "ReplicaSet"
 WEB = template(containers=[container(cpu="1") | {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}}])

@@ -42,8 +42,9 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.text.files import standard_input
 from kwhatif.sweep.processes import play_here
+from tests import FIXTURES
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "audit"
+FOLDER = FIXTURES / "audit"
 WEB = "Deployment shop/web"
 #: File -> what is planted: harm, cause, and who suffers.
 PLANTED = {

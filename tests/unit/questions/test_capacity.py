@@ -306,7 +306,7 @@ def test_a_custom_resource_is_counted_by_its_template() -> None:
     ],
 )
 def test_wrong_arguments_are_value_errors(options: Json) -> None:
-    with pytest.raises(ValueError, match=r"at least 1|say how many|10,000 at most, and this is 10,001|KIND=PATH"):
+    with pytest.raises(ValueError, match=r"at least 1|say with --target how many|at most 10,000|KIND=PATH"):
         ask(loaded(node("a")), pod(), **options)
 
 

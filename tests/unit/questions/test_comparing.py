@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import kwhatif
 from kwhatif.questions.comparing import Causes
 from kwhatif.report.differences import CompareRow
+from tests import FIXTURES
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "compare"
+FOLDER = FIXTURES / "compare"
 
 
 def days() -> tuple[kwhatif.Session, kwhatif.Session]:

@@ -28,8 +28,8 @@ from kwhatif.render.blocks import (
 from kwhatif.render.detail import Detail, NodeNames
 from kwhatif.render.markdown import draw as to_markdown
 from kwhatif.render.terminal import draw as to_terminal
+from tests.unit.render.test_formats import HOSTILE
 from tests.unit.render.test_markdown import tokens
-from tests.unit.render.test_tools import HOSTILE
 
 PODS = Table(
     (name("Pod"), node(), number("Priority"), words("Then")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -17,8 +16,9 @@ from kwhatif.report.deciders import DescheduleRow, EvictedRow, ReplacementRow
 from kwhatif.report.decision import Decision, PreemptionRow
 from kwhatif.report.risks import AuditFindingRow, HarmRow
 from kwhatif.report.story import FactRow, RunsRow, Story
+from tests import FIXTURES
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 
 
 @cache

@@ -23,8 +23,9 @@ from kwhatif.render.html.map import map_of
 from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.story import Story, StoryBudgetRow
+from tests import FIXTURES
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
+DEMO = FIXTURES / "demo"
 SCRIPT = Path(kwhatif.__file__).parent / "render" / "html" / "page.mjs"
 
 

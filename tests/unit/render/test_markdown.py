@@ -14,7 +14,7 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, ObjectionRow, RejectedRow
 from kwhatif.report.inputs import SnapshotInfo
 from kwhatif.scheduler.framework.evidence import Note, UntoleratedTaint
-from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
+from tests.unit.render.test_formats import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
 
 GFM = MarkdownIt("gfm-like", {"linkify": False})
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from kwhatif.render.terms import TERMS, find_term, like_term, summary
+from tests import ROOT
 from tests.cli.running import run
 
-ROOT = Path(__file__).parents[3]
 #: Where it stands what reports print: the goldens, the documentation, and the sentences themselves.
 PRINTED = ("fixtures/cli/*.txt", "docs/*.md", "README.md", "kwhatif/render/**/*.py")
 

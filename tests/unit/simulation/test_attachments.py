@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,9 @@ import yaml
 
 import kwhatif
 from kwhatif.report.story import Story
+from tests import FIXTURES
 
-FILE = Path(__file__).parents[3] / "fixtures" / "audit" / "restart-attached.yaml"
+FILE = FIXTURES / "audit" / "restart-attached.yaml"
 NAME = "Deployment shop/ledger"
 
 

@@ -33,7 +33,7 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, cluster, node, pod, snapshot
 from tests.devices import asking, claim, device, device_class, gpus, request, slice_
-from tests.unit.questions.test_drain import web
+from tests.unit.questions.maintenance.test_drain import web
 
 QUICK = Parameters(start=1, readiness=0, termination=2)
 
@@ -68,7 +68,7 @@ def do(made: Engine, *writes: Write) -> None:
 
 
 def said(made: Engine) -> list[tuple[float, str, str, str | None]]:
-    return [(event.at, event.verb, event.object, event.node) for event in made.api_server.history.events]
+    return [(event.at, event.verb, str(event.object), event.node) for event in made.api_server.history.events]
 
 
 def annotated(name: str, **annotations: str) -> PodBuilder:
@@ -195,7 +195,7 @@ def test_the_wait_for_room_is_a_cause() -> None:
     assert [event.verb for event in made.api_server.history.events] == ["unschedulable"]
     do(made, DeletePod("default/old", "Deleted"))
     made.settle()
-    by_verb = {(event.verb, event.object): event for event in made.api_server.history.events}
+    by_verb = {(event.verb, str(event.object)): event for event in made.api_server.history.events}
     ended = by_verb["ended", "Pod default/old"]
     assert by_verb["bound", "Pod default/new"].because == ended.id
     assert by_verb["bound", "Pod default/new"].at == 2.0

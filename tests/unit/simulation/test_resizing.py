@@ -14,6 +14,7 @@ from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
 from kwhatif.kube.model.pod_spec import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
 from kwhatif.simulation import resizing
 from kwhatif.simulation.resizing import Verdict, allocated, decide, in_order, is_under_way, resized, restarts
+from kwhatif.state.change import SetFacts
 from kwhatif.state.state import State
 from tests.builders import cluster, node, pod
 
@@ -38,7 +39,7 @@ def asking(name: str, asks: str, got: str, memory: str = "1Gi", **status: Any) -
 def decided(one: Pod, *others: Pod, minor: int = 36, size: Json | None = None) -> Verdict:
     made = node("n").allocatable(size or {"cpu": "8", "memory": "16Gi", "pods": "3"}).build()
     state = State(cluster(made, one, *others))
-    state.cluster.minor = minor
+    state.apply(SetFacts.of(state.cluster, minor=minor))
     info = state.node("n")
     assert info is not None
     return decide(one, info, state.cluster)

@@ -11,8 +11,9 @@ from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.problems import Manifest, Origin
+from tests import FIXTURES
 
-DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
+DEMO = FIXTURES / "demo" / "pods"
 
 
 def load(*paths: object, stdin: str = "") -> list[Manifest]:

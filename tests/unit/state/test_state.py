@@ -1,4 +1,4 @@
-"""`State`: what changes come to, and that forks notice nothing of each other."""
+"""One state: its changes, what was done since a generation, and rows of nodes and pods."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from inspect import unwrap
 
 import pytest
 
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.gates import SPEC_ALONE
+from kwhatif.kube.model.cluster import Cluster, ClusterFacts
 from kwhatif.kube.model.node import Node
-from kwhatif.kube.model.pod import Pod
+from kwhatif.kube.model.pod import ContainerStatus, Pod
+from kwhatif.kube.model.pod_spec import ResourceRequirements
 from kwhatif.kube.model.policy import PodDisruptionBudget
-from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Touched, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, SetFacts, Touched, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
+from kwhatif.state.state import NodeRow, PodRow, State
 from tests.builders import ZONE, affinity_term, budget, node, pod, selector, snapshot
 from tests.valid_state import index_contents, validate
 
@@ -208,6 +210,7 @@ def contents(state: State) -> object:
         index_contents(state.index),
         {kind: dict(state.cluster.all(kind)) for kind in state.cluster.counts()},
         dict(state.images),
+        state.cluster.facts,
     )
 
 
@@ -222,6 +225,7 @@ CHANGES = [
     pytest.param(Upsert(node("n3").build()), id="a node comes"),
     pytest.param(Delete(Node, "n1"), id="a node goes"),
     pytest.param(Upsert(budget("db", 0, selector())), id="a budget"),
+    pytest.param(SetFacts(ClusterFacts(taken_at="2026-01-01T00:00:00Z")), id="facts"),
 ]
 
 
@@ -247,6 +251,28 @@ def test_neither_fork_notices_what_the_other_does(change: Change, *, prepared: b
     state.apply(change)
     assert contents(fork) == changed
     assert fork.generation == generation != state.generation
+
+
+def test_caches_see_that_facts_have_changed() -> None:
+    state = populated()
+    since, known = state.generation, state.cluster.generation(ClusterFacts)
+    state.apply(SetFacts.of(state.cluster, taken_at="2026-01-01T00:00:00Z"))
+    touched = state.since(since)
+    assert touched is not None
+    assert (touched.objects, touched.nodes) == ([(ClusterFacts, "")], set())
+    assert state.cluster.generation(ClusterFacts) > known
+    state.apply(SetFacts.of(state.cluster, minor=37))
+    assert (state.cluster.facts.taken_at, state.cluster.facts.minor) == ("2026-01-01T00:00:00Z", 37)
+
+
+def test_pods_in_a_resize_count_by_the_rules_of_the_facts() -> None:
+    granted = ContainerStatus(name="main", resources=ResourceRequirements(requests={"cpu": "3"}))
+    resized = pod("a").cpu("1").status(container_statuses=(granted,)).on("n1").build()
+    state = snapshot(node("n1"), resized)
+    assert state.by_name["n1"].cpu == 3000
+    state.apply(SetFacts.of(state.cluster, resizes=SPEC_ALONE))
+    assert state.by_name["n1"].cpu == 1000
+    validate(state)
 
 
 def test_what_a_fork_does_not_change_it_shares() -> None:
@@ -326,10 +352,10 @@ def test_its_objects_change_only_with_it() -> None:
     objects, other = state.cluster, node("n2").build()
     changes: list[Callable[[], object]] = [
         lambda: objects.add(other),
-        lambda: objects.remove(other),
         lambda: objects.add_all(Node, {"n2": other}),
         lambda: objects.discard(Node, "n1"),
         objects.sort,
+        lambda: objects.update_facts(minor=37),
     ]
     for change in changes:
         with pytest.raises(TypeError, match="only with the state"):
@@ -369,3 +395,126 @@ def test_a_state_that_forgets_holds_on_to_nothing() -> None:
     state.forget_history()
     assert state.since(generation) is None
     assert state.since(state.generation) is not None
+
+
+# --- What was done to a state since a generation of it ------------------------------------------------
+
+
+def moves(state: State, generation: int) -> list[tuple[str, str, int]] | None:
+    touched = state.since(generation)
+    return None if touched is None else [(move.pod.name, move.node, move.amount) for move in touched.moves]
+
+
+def test_it_tells_what_was_done_since_in_its_order() -> None:
+    state = snapshot(node("n1"), node("n2"), pod("a").on("n1"))
+    first = state.generation
+    state.apply(Bind(pod("b").build(), "n2"))
+    second = state.generation
+    state.apply(Evict("default/a"), Delete(Pod, "default/b"))
+    assert moves(state, first) == [("b", "n2", 1), ("a", "n1", -1), ("b", "n2", -1)]
+    assert moves(state, second) == [("a", "n1", -1), ("b", "n2", -1)]
+    assert moves(state, state.generation) == []
+    since = state.since(first)
+    assert since is not None
+    assert (since.nodes, since.objects) == ({"n1", "n2"}, [(Pod, f"default/{name}") for name in "bab"])
+
+
+def test_a_fork_knows_what_was_done_before_it() -> None:
+    state = snapshot(node("n1"))
+    first = state.generation
+    state.apply(Bind(pod("a").build(), "n1"))
+    fork, there = state.fork(), state.generation
+    fork.apply(Bind(pod("b").build(), "n1"))
+    state.apply(Bind(pod("c").build(), "n1"))
+    assert moves(fork, first) == [("a", "n1", 1), ("b", "n1", 1)]
+    assert moves(fork, there) == [("b", "n1", 1)]
+    assert moves(state, there) == [("c", "n1", 1)]
+
+
+def test_nothing_is_known_of_another_fork_or_another_state() -> None:
+    state = snapshot(node("n1"))
+    fork = state.fork()
+    state.apply(Bind(pod("a").build(), "n1"))
+    fork.apply(Bind(pod("b").build(), "n1"))
+    assert state.since(fork.generation) is None
+    assert fork.since(state.generation) is None
+    assert snapshot(node("n1")).since(state.generation) is None
+
+
+def test_a_pod_that_is_replaced_on_its_node_has_left_it_and_come() -> None:
+    state = snapshot(node("n1"), pod("a").on("n1"))
+    first = state.generation
+    state.apply(Upsert(pod("a").on("n1").labels(app="web").build()))
+    assert moves(state, first) == [("a", "n1", -1), ("a", "n1", 1)]
+
+
+def test_of_a_long_history_only_the_last_steps_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwhatif.state.change._KEPT", 2)
+    state = snapshot(node("n1"))
+    generations = []
+    for name in "abcde":
+        generations.append(state.generation)
+        state.apply(Bind(pod(name).build(), "n1"))
+        known = [number for number, generation in enumerate(generations) if moves(state, generation) is not None]
+        assert known == list(range(known[0], len(generations)))
+        assert min(2, len(generations)) <= len(known) <= 4
+    assert moves(state, generations[0]) is None
+    assert moves(state, generations[2]) == [("c", "n1", 1), ("d", "n1", 1), ("e", "n1", 1)]
+    fork = state.fork()
+    fork.apply(Bind(pod("f").build(), "n1"))
+    assert moves(fork, generations[3]) == [("d", "n1", 1), ("e", "n1", 1), ("f", "n1", 1)]
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_nodes_are_in_another_order_if_any_step_has_changed_it(step: int) -> None:
+    state = snapshot(node("n1"))
+    first = state.generation
+    changes = [Upsert(pod("a").build()), Upsert(pod("b").build())]
+    changes.insert(step, Upsert(node("n2").build()))
+    for each in changes:
+        state.apply(each)
+    since = state.since(first)
+    assert since is not None
+    assert since.reordered
+
+
+# --- Some nodes of a state, in its order --------------------------------------------------------------
+
+
+NAMES = "abcdefghij"
+
+
+def state() -> State:
+    """So many nodes that a host name makes no shape."""
+    return snapshot(*(node(name).labels({"disk": "ssd" if name == "b" else "hdd"}) for name in NAMES))
+
+
+def test_a_row_knows_where_its_nodes_are() -> None:
+    row = NodeRow.at(state(), [0, 1, 3])
+    assert [each.name for each in row] == ["a", "b", "d"]
+    assert row.shapes == [each.shape for each in row]
+    assert [row.place_of(name) for name in ("a", "b", "c", "d", "z")] == [0, 1, None, 2, None]
+
+
+def test_a_row_counts_shapes_and_has_a_node_of_each() -> None:
+    row = NodeRow.at(state(), range(10))
+    assert list(row.sizes.values()) == [9, 1]
+    assert [each.name for each in row.samples.values()] == ["j", "b"]
+    assert row.shapes == [each.shape for each in row]
+
+
+# --- Pods in an order, with running sums --------------------------------------------------------------
+
+
+GPU = "example.com/gpu"
+
+
+def test_sums_start_with_nobody_and_end_with_all() -> None:
+    row = PodRow([pod("a").cpu("1").info(), pod("b").info(), pod("c").requests({"cpu": "250m", GPU: "2"}).info()])
+    assert list(row.sums("cpu")) == [0, 1000, 1000, 1250]
+    assert list(row.sums(GPU)) == [0, 0, 0, 2]
+    assert list(row.sums("memory")) == [0, 0, 0, 0]
+
+
+def test_nobody_requests_nothing() -> None:
+    assert list(PodRow([]).sums("cpu")) == [0]

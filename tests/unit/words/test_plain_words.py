@@ -7,14 +7,13 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
 
 from kwhatif.cli.app import app
+from tests import ROOT
 
-ROOT = Path(__file__).parents[3]
 #: The words, as regular expressions; "there is no" and "is no longer" (or "are") are plain.
 REFUSED = (
     "nobody",

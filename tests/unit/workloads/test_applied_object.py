@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,12 +22,11 @@ from kwhatif.workloads.applied_object import applied_object
 from kwhatif.workloads.applied_template import UNKNOWN, Owned, template_of, three_way, without_nulls
 from kwhatif.workloads.template import same_template
 from kwhatif.workloads.template_fields import places_of
+from tests import FIXTURES
 from tests.examples import examples
 
 Json = dict[str, Any]
-CASES: dict[str, Json] = json.loads(
-    (Path(__file__).parents[3] / "fixtures" / "apply" / "kubectl.json").read_text(encoding="utf-8")
-)
+CASES: dict[str, Json] = json.loads((FIXTURES / "apply" / "kubectl.json").read_text(encoding="utf-8"))
 
 
 def loaded(*objects: Json) -> Cluster:

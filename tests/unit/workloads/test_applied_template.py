@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,10 +22,10 @@ from kwhatif.sources.saving.redact import marked, redact
 from kwhatif.sources.text.files import GivenText
 from kwhatif.workloads.applied_template import TemplateDifference, compare
 from kwhatif.workloads.template import digest_of, same_template
+from tests import FIXTURES
 from tests.unit.workloads.applying import plan_update
 
 Json = dict[str, Any]
-ROOT = Path(__file__).parents[3]
 Change = Callable[[Json], object]
 
 #: As in a manifest.
@@ -280,7 +279,7 @@ def test_unless_there_is_nothing_left_to_ask(change: Change) -> None:
     assert compared(GIVEN, known(changed(change, stored()), applied=None)) == TemplateDifference("same")
 
 
-STORED = gzip.decompress((ROOT / "fixtures" / "templates" / "stored.jsonl.gz").read_bytes()).splitlines()
+STORED = gzip.decompress((FIXTURES / "templates" / "stored.jsonl.gz").read_bytes()).splitlines()
 
 
 @pytest.mark.parametrize("line", STORED, ids=map(str, range(len(STORED))))

@@ -151,7 +151,9 @@ class ClaimFilter(NodeFilter):
         self._pod = pod
         self.claims = claims
         self.extended = extended
-        clock = BindingClock(parse_time(taken_at) if (taken_at := state.cluster.taken_at) else None, limits.binding)
+        clock = BindingClock(
+            parse_time(taken_at) if (taken_at := state.cluster.facts.taken_at) else None, limits.binding
+        )
         self._allocated = [
             AllocatedClaim(claim, claim.status.allocation, pod, clock)
             for claim in claims

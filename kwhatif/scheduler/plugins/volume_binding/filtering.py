@@ -96,7 +96,7 @@ class VolumeSearch:
 
 
 def _without_gate(claim: PersistentVolumeClaim, cluster: Cluster) -> Status | None:
-    if not claim.spec.volume_attributes_class_name or "VolumeAttributesClass" in cluster.gates:
+    if not claim.spec.volume_attributes_class_name or "VolumeAttributesClass" in cluster.facts.gates:
         return None
     return error(
         f"unsupported volumeAttributesClassName is set on claim {key_of(claim)} when the feature-gate"

@@ -47,5 +47,5 @@ def test_the_index_is_kept_while_the_selectors_stay() -> None:
     assert budget_index(made) is index
     made.add(budget("b", 0, selector(app="db")))
     assert (index.of("default", WEB), budget_index(made).of("default", WEB)) == (("default/b",), ())
-    made.remove(budget("b", 0, selector(app="db")))
+    made.discard(PodDisruptionBudget, "default/b")
     assert not budget_index(made)

@@ -1,4 +1,4 @@
-"""Label selectors."""
+"""Label selectors: as objects have them, and as text."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kwhatif.kube.matching.labels import (
     compile_requirement,
     compile_selector,
     parse_int64,
+    parse_selector,
     selector_of_map,
 )
 from kwhatif.kube.model.meta import LabelSelector
@@ -170,3 +171,52 @@ def test_not_in_is_the_complement_of_in(key: str, values: set[str], pod: dict[st
     listed = compile_requirement(requirement(key, "In", *values))
     unlisted = compile_requirement(requirement(key, "NotIn", *values))
     assert listed(pod) != unlisted(pod)
+
+
+# --- Label selectors as text --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "yes", "no"),
+    [
+        ("", {}, None),
+        ("zone", {"zone": "a"}, {}),
+        ("!zone", {}, {"zone": "a"}),
+        ("zone=a", {"zone": "a"}, {"zone": "b"}),
+        ("zone == a,disk", {"zone": "a", "disk": ""}, {"zone": "a"}),
+        ("zone!=a", {}, {"zone": "a"}),
+        ("zone in (a, b)", {"zone": "b"}, {"zone": "c"}),
+        ("zone notin (a,b)", {"zone": "c"}, {"zone": "a"}),
+        ("in in (in,notin)", {"in": "notin"}, {"in": "x"}),
+        ("zone in (,a)", {"zone": ""}, {"zone": "b"}),
+        ("zone in ()", {"zone": ""}, {"zone": "a"}),
+        ("zone=", {"zone": ""}, {"zone": "a"}),
+        ("cores>8", {"cores": "9"}, {"cores": "8"}),
+        ("cores<8", {"cores": "7"}, {"cores": "x"}),
+    ],
+)
+def test_selectors(text: str, yes: dict[str, str], no: dict[str, str] | None) -> None:
+    selector = parse_selector(text)
+    assert selector.matches(yes)
+    assert no is None or not selector.matches(no)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("=a", "found '=', expected: !, identifier, or 'end of string'"),
+        ("a,", "found '', expected: identifier after ','"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+        ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("a=(", "unable to parse requirement: found '(', expected: identifier"),
+        ("a=b c", "found 'c', expected: ',' or 'end of string'"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        ("a>x", "the value must be an integer"),
+        ("a/b/c", 'unable to parse requirement: <nil>: Invalid value: "a/b/c"'),
+    ],
+)
+def test_what_is_not_a_selector(text: str, message: str) -> None:
+    with pytest.raises(SelectorError, match=r".*") as wrong:
+        parse_selector(text)
+    assert message in str(wrong.value)

@@ -25,7 +25,7 @@ def test_what_is_derived_is_remembered_until_one_of_its_kinds_changes() -> None:
     assert found.derived(names_of_nodes, Node) is names
     assert found.derived(count_of_pods, Pod, Node) == [2] != count
     count = found.derived(count_of_pods, Pod, Node)
-    found.remove(node("a").build())
+    found.discard(Node, "a")
     assert found.derived(names_of_nodes, Node) == []
     assert found.derived(count_of_pods, Pod, Node) is not count
 
@@ -59,7 +59,7 @@ def test_every_change_of_a_kind_gives_it_another_generation() -> None:
     seen = [found.generation(Node)]
     found.add(node("a").labels(tier="x").build())
     seen.append(found.generation(Node))
-    found.remove(node("a").build())
+    found.discard(Node, "a")
     seen.append(found.generation(Node))
     assert seen == sorted(set(seen))
     assert found.generation(Pod) == 0

@@ -1,4 +1,4 @@
-"""Quantities: what upstream's parser accepts, and exact arithmetic on it."""
+"""Quantities, Go's integers, and durations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from hypothesis import strategies as st
 
 from kwhatif.kube.model.quantity import (
     MAX_INT64,
+    MIN_INT64,
     MOST_UNITS,
     NANO,
+    Quantity,
+    QuantityText,
+    amounts,
     ceil_to_milli,
+    from_float,
+    go_duration,
     milli_value,
+    parse_amount,
+    parse_duration,
     parse_quantity,
     to_text,
     value,
+    wrap,
 )
 
 GIB = 2**30
@@ -126,3 +135,131 @@ def test_rounding_is_up_and_by_less_than_a_unit(nanos: int) -> None:
 @given(st.integers(min_value=-(10**30), max_value=10**30))
 def test_text_of_nano_units_parses_back(nanos: int) -> None:
     assert parse_quantity(to_text(nanos)) == nanos
+
+
+# --- Quantities print as the API server prints them ---------------------------------------------------
+
+
+TEXTS: dict[QuantityText, str] = {
+    "1000m": "1",
+    "0.5": "500m",
+    0.1: "100m",
+    2: "2",
+    "0": "0",
+    "0Gi": "0",
+    "1536Mi": "1536Mi",
+    "1.5Gi": "1536Mi",
+    "1024Mi": "1Gi",
+    "1Ki": "1Ki",
+    "0.5Ki": "512",
+    "1023": "1023",
+    "12345678": "12345678",
+    "100k": "100k",
+    "1000k": "1M",
+    "1E": "1E",
+    "3e2": "300",
+    "5e-1": "500e-3",
+    "1e3": "1e3",
+    "0.0001": "1m",
+    "-1.5": "-1500m",
+    "-2Ki": "-2Ki",
+    "1.500": "1.500",
+    "1E3": "1E3",
+    "1000E": "1",
+    "1500E": "1500E",
+    "1000000000000000000000": "1",
+    "1000e18": "1e21",
+    "8Ei": "9223372036854775807",
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), TEXTS.items(), ids=map(str, TEXTS))
+def test_text(given: QuantityText, expected: str) -> None:
+    assert str(parse_amount(given)) == expected
+
+
+SUMS = {
+    "the first notation stays": ("1Gi", "1G", "2073741824"),
+    "the second, if the first is zero": ("0", "1Gi", "1Gi"),
+    "binary": ("1Gi", "512Mi", "1536Mi"),
+    "decimal": ("700m", "0.3", "1"),
+    "what was written is forgotten": ("1.500", "1", "2500m"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), SUMS.values(), ids=SUMS.keys())
+def test_sum(first: str, second: str, expected: str) -> None:
+    assert str(parse_amount(first) + parse_amount(second)) == expected
+
+
+def test_it_is_a_number() -> None:
+    assert parse_amount("1Gi") == 1024**3 * NANO
+    assert parse_amount("1Gi") > parse_amount("1G")
+    assert 5 + Quantity(3) == 8
+    assert sum([parse_amount("1Gi"), parse_amount("1Gi")]) == parse_amount("2Gi")
+
+
+def test_a_resource_list() -> None:
+    assert amounts(None) == {}
+    assert list(amounts({"memory": "1Gi", "cpu": "1"})) == ["cpu", "memory"]
+
+
+def test_not_a_quantity() -> None:
+    with pytest.raises(ValueError, match="quantities must match"):
+        parse_amount("much")
+
+
+# --- Go's arithmetic where it differs from Python's ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [(0, 0), (MAX_INT64, MAX_INT64), (MAX_INT64 + 1, MIN_INT64), (MIN_INT64 - 1, MAX_INT64), (2**64 + 5, 5)],
+)
+def test_wraps(number: int, kept: int) -> None:
+    assert wrap(number) == kept
+
+
+@pytest.mark.parametrize(
+    ("number", "whole"), [(99.9, 99), (-99.9, -99), (-(2.0**63), MIN_INT64), (2.0**63, MIN_INT64), (-1e30, MIN_INT64)]
+)
+def test_floats_are_truncated_or_out_of_range(number: float, whole: int) -> None:
+    assert from_float(number) == whole
+
+
+# --- Go durations -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("0", 0),
+        ("10s", 10 * 10**9),
+        ("1m30s", 90 * 10**9),
+        ("1.5h", 5400 * 10**9),
+        (".5s", 500 * 10**6),
+        ("100ms", 100 * 10**6),
+        ("2us", 2000),
+        ("2µs", 2000),
+        ("3ns", 3),
+        ("-1s", -(10**9)),
+        ("+1s", 10**9),
+    ],
+)
+def test_durations(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "10", "s", "1d", "1s 2s", "1.s.", "--1s", "ten", "１s", "9" * 5000 + "s", "9" * 100_000]
+)
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration such as 10s or 1m30s"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(17, "17s"), (60, "1m0s"), (90.5, "1m30.5s"), (3600, "1h0m0s"), (3725, "1h2m5s")]
+)
+def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
+    assert go_duration(round(seconds * 10**9)) == text

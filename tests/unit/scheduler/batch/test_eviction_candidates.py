@@ -1,4 +1,4 @@
-"""`EvictionCandidates`: where the next pod of a signature makes room for itself, kept up with the state."""
+"""Nodes on which pods may be evicted for others, kept up to date."""
 
 from __future__ import annotations
 
@@ -194,3 +194,33 @@ def test_who_may_not_evict_is_refused_in_the_schedulers_words() -> None:
     expected = result_of(whole)
     assert (found.outcome, found.message, found.nominated) == (expected.outcome, expected.message, "a")
     assert candidates.refuse(attempt(PROFILE, high(2).info(), state).cycle) is None
+
+
+# --- A node where a budget guards pods is searched again once the budget allows all of them to go, and not before ---
+
+
+def guarded_world(guarded: int, allowed: int) -> State:
+    """On `a` so many pods have to go that the budget guards; on `b` one that nothing guards, and that matters more."""
+    cpu = str(4 // guarded)
+    pods = [low(f"a-{number}", "a", 1, cpu) for number in range(guarded)]
+    return snapshot(
+        worker("a"),
+        worker("b"),
+        *pods,
+        pod("b-0").priority(5).cpu("4").on("b"),
+        budget("guard", allowed, LOW),
+    )
+
+
+@pytest.mark.parametrize("guarded", [1, 2, 4])
+@pytest.mark.parametrize("before", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("after", [0, 1, 2, 3, 4])
+def test_the_next_pod_evicts_as_the_budget_says_by_then(guarded: int, before: int, after: int) -> None:
+    state, wanted = guarded_world(guarded, before), high().cpu("4")
+    candidates = begun(state, wanted)
+    state.apply(Upsert(budget("guard", after, LOW)))
+    candidates.refresh((), ["default/guard"])
+    found = candidates.place(high(1).cpu("4").info())
+    assert found is not None
+    assert found.node == ("a" if after >= guarded else "b")
+    assert essence(found) == wholly(high(1).cpu("4"), state)

@@ -29,6 +29,7 @@ from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code, Status, unre
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from kwhatif.state.change import SetFacts
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, reserve, snapshot
 from tests.devices import (
@@ -261,7 +262,7 @@ def test_a_device_that_takes_too_long(
     claim = prepared(**conditions)
     since = replace(claim.status.allocation, allocation_timestamp="2026-01-01T00:00:00Z")  # type: ignore[type-var]
     within = world(replace(claim, status=replace(claim.status, allocation=since)))
-    within.cluster.taken_at = taken_at
+    within.apply(SetFacts.of(within.cluster, taken_at=taken_at))
     plugin = DynamicResources(DynamicResourcesArgs(binding_timeout=limit))
     only = (plugin,)
     profile = Profile(pre_filter=only, filter=only, post_filter=only)

@@ -13,7 +13,7 @@ from kwhatif.scheduler.plugins.gang_scheduling import GangScheduling
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
-from kwhatif.state.change import Upsert
+from kwhatif.state.change import SetFacts, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import snapshot
@@ -28,7 +28,7 @@ class Bench:
     def __init__(self) -> None:
         self.state: State = snapshot()
         cluster = self.state.cluster
-        cluster.gates, cluster.minor = frozenset((GROUPS_GATE,)), 37
+        self.state.apply(SetFacts.of(cluster, gates=frozenset((GROUPS_GATE,)), minor=37))
         plugin = GangScheduling()
         hints = registrations(Profile(pre_enqueue=(plugin,)))
         checks = [(plugin.name, lambda pod: plugin.pre_enqueue(pod, self.state))]

@@ -295,7 +295,7 @@ def test_nominations_come_from_the_status_or_from_an_attempt() -> None:
     nominator.add(other, "n2")
     bench.queue.update(other, other)
     assert [ref.key for ref in nominator.nominated["n2"]] == ["default/a", "default/b"]
-    bench.cluster.remove(other.pod)
+    bench.cluster.discard(type(other.pod), other.key)
     nominator.add(other, "n2")
     assert [ref.key for ref in nominator.nominated["n2"]] == ["default/a"], "a pod that is gone is not nominated"
     bench.queue.delete(old)

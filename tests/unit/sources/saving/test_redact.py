@@ -15,9 +15,9 @@ import kwhatif
 from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.workload import Deployment
 from kwhatif.render.caveats import sentence
-from tests import dumps
+from tests import FIXTURES, dumps
 
-SHARED = Path(__file__).parents[4] / "fixtures"
+SHARED = FIXTURES
 POD = """
 apiVersion: v1
 kind: Pod

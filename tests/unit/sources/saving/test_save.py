@@ -233,7 +233,7 @@ class TestWhatWasKnown:
         whole, *saved = (kwhatif.load(path) for path in (dumps.DEMO, tmp_path / "a.json", tmp_path / "b.json"))
         for one in saved:
             assert one.taken_at == whole.taken_at
-            assert one.cluster.taken_at == whole.cluster.taken_at
+            assert one.cluster.facts.taken_at == whole.cluster.facts.taken_at
 
     def test_objects_beside_those_that_scheduling_reads_are_kept(self, tmp_path: Path) -> None:
         (tmp_path / "more.yaml").write_text(BESIDE)
