@@ -16,7 +16,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
-from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.filling import CountedPart
 from kwhatif.questions.capacity.headroom import ask_headroom, at_peak
 from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied, ends, with_groups
@@ -33,7 +33,7 @@ _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
 class _Asked(NamedTuple):
-    parts: Sequence[Part]
+    parts: Sequence[CountedPart]
     applied: Sequence[Applied]
     caveats: Sequence[Caveat]
 
@@ -109,7 +109,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
     Raises:
         InputError: with all problems of all inputs.
     """
-    parts: list[Part] = []
+    parts: list[CountedPart] = []
     applied: list[Applied] = []
     caveats: list[Caveat] = []
     problems: list[Problem] = []
@@ -119,7 +119,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         if group is not None:
             found = list(members_of(group, session.state, path))
             problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
-            parts += [Part(each, times) for each in found]
+            parts += [CountedPart(each, times) for each in found]
             continue
         try:
             asked = read_manifests(session, [path], options)
@@ -129,7 +129,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         problems += asked.problems
         applied += (each for each in asked.applied if not ends(each))
         caveats += asked.caveats
-        parts += [Part(each, times) for each in asked.applied if each.is_workload and not ends(each)]
+        parts += [CountedPart(each, times) for each in asked.applied if each.is_workload and not ends(each)]
         if times == 0:
             problems.append(Problem(given, "no pods of it are asked for", hint="write 1* or more"))
     problems += _not_countable(parts)
@@ -154,7 +154,7 @@ def _times(given: str) -> tuple[int, str]:
     return (int(found[1]), found[2]) if found else (1, given)
 
 
-def _not_countable(parts: Sequence[Part]) -> Iterator[Problem]:
+def _not_countable(parts: Sequence[CountedPart]) -> Iterator[Problem]:
     seen: set[tuple[type, str]] = set()
     for applied, _ in parts:
         obj = applied.object

@@ -15,15 +15,16 @@ from kwhatif.edits.edit import SourcedEdit
 from kwhatif.edits.made import add_nodes
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import CloudCapacityUnknown, PodsLeftByAutoscaler
-from kwhatif.questions.capacity.filling import CapacityCount, Fit, Part
+from kwhatif.questions.capacity.filling import CapacityCount, CountedPart, Fit
 from kwhatif.questions.judging.question import as_unschedulable
 from kwhatif.questions.manifests.applied import Applied, not_asked
 from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, GrownRow, PeakRow, PreemptingRow, TargetRow
+from kwhatif.report.capacity import CapacityRow, FitRow, GrownRow, NodesToAdd, PeakRow, PreemptingRow, TargetRow
 from kwhatif.report.decision import Decision
+from kwhatif.report.edit_notes import EditNote
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 
@@ -34,7 +35,7 @@ MOST_NODES = 5_000
 class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is counted, and how far."""
 
-    parts: Sequence[Part]
+    parts: Sequence[CountedPart]
     #: Everything that was given, workloads and others.
     applied: Sequence[Applied] = ()
     #: The most sets to count.
@@ -131,7 +132,7 @@ def _target(wanted: int, fit: FitRow) -> TargetRow:
 class _Added(NamedTuple):
     """The answer with the nodes that are enough."""
 
-    row: AddedNodesRow
+    row: NodesToAdd
     filled: _Filled
 
 
@@ -139,13 +140,13 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     """The fewest nodes that reach the target: evaluated with that many, and with one fewer."""
     like = question.add_nodes_like or ""
     asked: dict[int, _Filled] = {0: now}
-    notes: tuple[str, ...] = ()
+    remarks: tuple[EditNote, ...] = ()
 
     def fill(nodes: int) -> _Filled:
-        nonlocal notes
+        nonlocal remarks
         if nodes not in asked:
             edited = edit_session(session, [SourcedEdit("--add-nodes-like", add_nodes(like, nodes))])
-            notes = edited.changes[-1].notes
+            remarks = edited.changes[-1].remarks
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
 
@@ -153,14 +154,14 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     limit = _most_nodes(question.limit, now.best)
     enough = fewest(lambda nodes: fill(nodes).best.sets, question.limit, limit)
     shown = fill(limit if enough is None else enough)
-    row = AddedNodesRow(
+    row = NodesToAdd(
         like=like,
         nodes=enough,
         edit=add_nodes(like, enough).text if enough else "",
         fit=shown.best,
         fewer=fill(enough - 1).best.sets if enough else None,
         limit=limit,
-        notes=notes,
+        remarks=remarks,
     )
     return _Added(row, shown)
 

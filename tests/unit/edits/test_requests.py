@@ -15,6 +15,7 @@ from kwhatif.kube.model.caveat.workloads import RequestsKept
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.questions.session.session import Session
+from kwhatif.render.edits import sentences_of
 from tests.unit.workloads.test_injections import Json, container, deployment, node, owner, pod, template, workload
 
 RS = "ReplicaSet"
@@ -95,7 +96,7 @@ class TestUsage:
         (kept,) = (each for each in session.caveats if isinstance(each, RequestsKept))
         assert kept.workloads == ("Pod shop/lone", "StatefulSet shop/db (side)")
         (row,) = session.changes
-        said = "; ".join(row.notes)
+        said = "; ".join(sentences_of(row.remarks))
         assert "together request cpu 2 to 7 and memory 0Gi to 15Gi" in said
         assert "more than there is on n1 (8 of 4 cpu, 15Gi of 8Gi memory)" in said
         assert "no workload of the input or measured as a whole: shop/nobody" in said
@@ -108,7 +109,7 @@ class TestUsage:
         head = "NAMESPACE NAME CPU(cores) MEMORY(bytes)\n"
         session = edited(usage(tmp_path, f"{head}shop web-1-bcdfg 1 1Gi\nshop db-0 1 1Gi\n"))
         assert changed(session)["web-1-hjklm/c"]["memory"] == "1Gi"
-        assert "measured as a whole: shop/db-0" in session.changes[0].notes[-1]
+        assert "measured as a whole: shop/db-0" in sentences_of(session.changes[0].remarks)[-1]
 
     def test_quotas_and_what_kubelets_granted_follow(self, tmp_path: Path) -> None:
         status = {

@@ -18,6 +18,7 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
+from kwhatif.render.edits import sentences_of
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import pods as simulated_pods
@@ -154,7 +155,7 @@ def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, m
     assert len(after.state.pending) == judged or 2 * 110 + 1
     counted = [each.judged for each in after.caveats if isinstance(each, TooManyPods)]
     assert counted == [] if judged is None else [judged]
-    notes = after.changes[-1].notes
+    notes = sentences_of(after.changes[-1].remarks)
     assert any("more pods are not made: no node has room" in note for note in notes) == (judged is None)
 
 
