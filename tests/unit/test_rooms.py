@@ -2,6 +2,7 @@
 
 import configparser
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -58,6 +59,13 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_a_circle_is_found_wherever_the_import_stands() -> None:
     for place in ("import b", "from b import x", "if TYPE_CHECKING:\n    from b import x", "def f():\n    import b"):
         assert set(_circle({"a": place, "b": "import c", "c": "from a import y"})) == {"a", "b", "c"}
+
+
+def test_a_class_of_the_questions_has_a_name_of_its_own() -> None:
+    questions = (text for name, text in _sources().items() if name.startswith("kwhatif.questions."))
+    counts = Counter(name for text in questions for name in re.findall(r"^class ([A-Z]\w+)", text, re.MULTILINE))
+    assert counts.total() > 100
+    assert [name for name, count in counts.items() if count > 1] == []
 
 
 def _rows() -> list[set[str]]:
