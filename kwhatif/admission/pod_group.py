@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses, no_priority_class
-from kwhatif.admission.validation import FieldErrors
+from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
 from kwhatif.kube.matching.field_errors import dns_label_errors, dns_subdomain_errors, label_key_errors

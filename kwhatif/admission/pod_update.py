@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
 from kwhatif.admission.plugins import check_limits
 from kwhatif.admission.quota import QuotaAdmission
-from kwhatif.admission.validation import FieldErrors
+from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.kube.matching.contents import plain
 from kwhatif.kube.matching.requests import (
     CPU,

@@ -24,8 +24,9 @@ from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, said_of_update
+from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.parameters import Chance
-from kwhatif.simulation.pods import PodLimits, marked, with_condition
+from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.view import SimulatedView, root_of
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State

@@ -7,7 +7,7 @@ The reason: in a real cluster controllers and the scheduler take milliseconds, k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from kwhatif.controllers.contract import Controller, earliest
@@ -25,7 +25,7 @@ from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.groups import GroupCycle
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import EndlessLoop, Loops
-from kwhatif.simulation.parameters import Chance, Parameters, SchedulerClient
+from kwhatif.simulation.parameters import Chance, Parameters, SchedulerOptions
 from kwhatif.simulation.reactions import LivelockError, Reactions
 from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import WorkloadTally
@@ -58,10 +58,8 @@ class Engine:
         clock: Clock,
         parameters: Parameters,
         chance: Chance | None = None,
-        unschedulable: Collection[str] = (),
         *,
-        client: SchedulerClient = SchedulerClient(),  # noqa: B008 - frozen
-        scored: bool = False,
+        scheduling: SchedulerOptions = SchedulerOptions(),  # noqa: B008 - frozen
         evicting: int | None = None,
     ) -> None:
         """Set up.
@@ -73,16 +71,14 @@ class Engine:
             clock: has the start.
             parameters: how long things take.
             chance: decides between equal choices; by default, the convention.
-            unschedulable: keys of pending pods that are not tried before they change themselves.
-            client: how the scheduler's writes come back to it.
-            scored: whether scores are computed even where there is nothing to choose.
+            scheduling: how the scheduler runs.
             evicting: how many pods of a workload may evict others; None: any number.
         """
         self.parameters = parameters
         self.clock = clock
         self.api_server = ApiServer(state, clock, chance or Chance(), evicting).prepare()
         groups = GroupCycle() if has_groups(state.cluster) else None
-        self.scheduler = Scheduler(self.api_server, profiles, unschedulable, groups, client, scored=scored)
+        self.scheduler = Scheduler(self.api_server, profiles, groups, scheduling)
         self.kubelets = Kubelets(self.api_server, parameters)
         self.reactions = Reactions(self.api_server, controllers)
         self.loops = Loops(self.api_server)
@@ -93,19 +89,23 @@ class Engine:
         self.is_over_horizon = False
         #: When the simulation gives up.
         self._horizon = parameters.horizon
-        #: Asked at each moment; where it says False, the simulation is given up (`OutOfTime`). Forks ask it, too.
-        self.is_awaited: Callable[[], bool] = is_always_awaited
+        self._is_awaited: Callable[[], bool] = is_always_awaited
         #: The number of events before the first action.
         self.first_event = 0
         #: Controllers whose timers are not waited for before the first action.
         self._not_waited_for: Sequence[str] = ()
 
-    def fork(self) -> Engine:
+    def fork(self, is_awaited: Callable[[], bool] | None = None) -> Engine:
         """An independent simulation with the same past; it is cheap for a cluster of any size.
 
         Only between two moments.
+
+        Args:
+            is_awaited: called at each moment; once it returns False, the simulation is given up (`OutOfTime`). Forks of
+                this one call it, too. None: that of this simulation.
         """
         other = copy(self)
+        other._is_awaited = is_awaited or self._is_awaited
         other.api_server = api_server = self.api_server.fork()
         other.clock = api_server.clock
         other.scheduler = self.scheduler.fork(api_server)
@@ -270,7 +270,7 @@ class Engine:
         Raises:
             OutOfTime: nothing waits for it any more.
         """
-        if not self.is_awaited():
+        if not self._is_awaited():
             raise OutOfTime(f"it was given up at second {self.clock.now:g} of what is simulated")
         try:
             for number, command in enumerate(commands):

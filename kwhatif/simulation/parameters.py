@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from hashlib import blake2b
 
@@ -57,9 +57,14 @@ class Parameters(msgspec.Struct, frozen=True):
         return _seconds(text, 0.0) if text else None
 
 
-class SchedulerClient(msgspec.Struct, frozen=True):
-    """How the scheduler's writes come back to it, and what that makes of its choices; by default as in a cluster."""
+class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the scheduler runs; by default as in a cluster."""
 
+    #: Keys of pending pods that are not tried before they change themselves.
+    unschedulable: Collection[str] = ()
+    #: Whether scores are computed also for a pod that fits on one node only.
+    score_single_node: bool = False
+    # The others: how the scheduler's writes come back to it, and what that makes of its choices.
     #: How long evicted pods may take to stop, in seconds; None: as long as they ask for.
     grace: float | None = None
     #: Whether the queue does not see what this scheduler writes into a pod's status before the pod has failed once
@@ -72,16 +77,15 @@ class SchedulerClient(msgspec.Struct, frozen=True):
     ties_by_heap: bool = False
 
 
-#: client-go's fake client. The recorded cases of groups of pods were decided by kube-scheduler with this client, which
-#: only plays an API server; groups are judged like that, so that the answers are the recorded ones. It decides on
-#: which nodes members end up, not whether a group fits: of 128 recorded runs, 9 would have members on each other's
-#: nodes without the first or the second line, and 2 without the third. `simulate` plays a real API server instead.
-FAKE_CLIENT = SchedulerClient(
+#: For clusters with groups of pods: kube-scheduler with client-go's fake client, which only plays an API server. The
+#: recorded cases of groups were decided in this way, and the answers are the recorded ones. The options decide on which
+#: nodes members end up, not whether a group fits: of 128 recorded runs, 9 would have members on each other's nodes
+#: without the first or the second line, and 2 without the third. `simulate` plays a real API server instead.
+FAKE_CLIENT = SchedulerOptions(
     # There is no kubelet: what is evicted is gone at once, before the group's next attempt.
     grace=0.0,
-    # QUIRK: (eventhandlers.go, updatePodInSchedulingQueue) an update is passed over that brings no other
-    # `resourceVersion`. API servers always bring one; here objects have none. So members are tried again as if they had
-    # not been nominated.
+    # Its objects have no `resourceVersion`, and the scheduler ignores an update that does not change this field
+    # (eventhandlers.go, updatePodInSchedulingQueue). So members are tried again as if they had not been nominated.
     forgets_nominations=True,
     # Evictions run beside the loop (executor.go, prepareCandidateAsync), which has already begun its next attempt.
     preempts_after=1,

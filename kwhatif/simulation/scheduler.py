@@ -7,7 +7,7 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Protocol, Self
@@ -29,7 +29,7 @@ from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.attempts import SimulatedAttempts
 from kwhatif.simulation.history import Verb
-from kwhatif.simulation.parameters import SchedulerClient
+from kwhatif.simulation.parameters import SchedulerOptions
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
@@ -68,22 +68,19 @@ class Scheduler:
         self,
         api_server: ApiServer,
         profiles: Mapping[str, Profile],
-        unschedulable: Collection[str] = (),
         groups: PodGroupCycle | None = None,
-        client: SchedulerClient = SchedulerClient(),  # noqa: B008 - frozen
-        *,
-        scored: bool = False,
+        options: SchedulerOptions = SchedulerOptions(),  # noqa: B008 - frozen
     ) -> None:
-        """`unschedulable`: see `Engine`; `groups`: None where there are none; `scored`: see `BatchCache`."""
+        """`groups`: None if the cluster has none."""
         self.api_server = api_server
-        self._client = client
+        self._options = options
         self.groups = groups
         self.profiles = profiles
         cluster = api_server.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
         self.attempts = SimulatedAttempts(
-            api_server, profiles, score_single_node=scored, ties_by_heap=client.ties_by_heap
+            api_server, profiles, score_single_node=options.score_single_node, ties_by_heap=options.ties_by_heap
         )
         self.queue = (SchedulingQueue if groups is None else groups.queue)(self._queue_profiles(), cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys())
@@ -110,7 +107,7 @@ class Scheduler:
             if (
                 info.pod.spec.scheduler_name in profiles
                 and info.pod.metadata.deletion_timestamp is None
-                and info.key not in unschedulable
+                and info.key not in options.unschedulable
             ):
                 self.tick()
                 self.queue.add(info)
@@ -265,8 +262,8 @@ class Scheduler:
         is_pod = isinstance(info, QueuedPodInfo)
         by = ObjectRef("Pod", info.key) if is_pod else ObjectRef.parse(info.key)
         evict = partial(self._preempt, info.uid, by, cleared, victims, event)
-        self._preemptions.append((self._attempted + self._client.preempts_after, evict))
-        if not self._client.preempts_after:
+        self._preemptions.append((self._attempted + self._options.preempts_after, evict))
+        if not self._options.preempts_after:
             self._preempt_now(self._attempted)
 
     def _preempt_now(self, until: int | None = None) -> None:
@@ -307,7 +304,7 @@ class Scheduler:
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
-            self._is_muted = self._client.forgets_nominations
+            self._is_muted = self._options.forgets_nominations
             self.api_server.put(after, event)
             self._is_muted = False
 
@@ -324,7 +321,7 @@ class Scheduler:
         for victim in victims:
             if victim is victims[-1]:
                 self._preempting.reach_last(uid, victim.key)
-            deletion = DeletePod(victim.key, "Preempted", self._client.grace, condition=condition, by=by)
+            deletion = DeletePod(victim.key, "Preempted", self._options.grace, condition=condition, by=by)
             api_server.write(deletion, ACTOR, event)
         self._preempting.end(uid)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.autoscaler.karpenter import disrupt, provision
+from kwhatif.autoscaler.contract import ScalingPlan, ScalingRound
 from kwhatif.autoscaler.karpenter.instance_types import build_instance_types
+from kwhatif.autoscaler.karpenter.karpenter import Karpenter, disruption
 from kwhatif.autoscaler.karpenter.settings import read_settings
 from kwhatif.sources.decoding.templates import kept_settings
 from kwhatif.sources.dumps.dump import read_cluster
@@ -41,9 +42,13 @@ def state_of(objects: list[dict[str, Any]]) -> State:
 def play(case: dict[str, Any]) -> dict[str, Any]:
     """What kwhatif says, as JSON has it."""
     state, types = state_of(case["cluster"]), build_instance_types(case["types"])
-    ask = disrupt if case["ask"] == "consolidate" else provision
-    settings = read_settings("", kept_settings((), case.get("flags", ())))
-    found: dict[str, Any] = json.loads(msgspec.json.encode(ask(state, types, case.get("now", NOW), settings)[0]))
+    settings, at = read_settings("", kept_settings((), case.get("flags", ()))), case.get("now", NOW)
+    answer: ScalingPlan | ScalingRound
+    if case["ask"] == "consolidate":
+        answer = disruption(state, types, at, settings)[0]
+    else:
+        answer = Karpenter.of(state, types, settings).decide(state, {}, at).round
+    found: dict[str, Any] = json.loads(msgspec.json.encode(answer))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from kwhatif.admission.validation import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.kube.matching.field_errors import dns_label_errors, label_key_errors
 from kwhatif.kube.matching.requests import (
     CPU,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_template
-from kwhatif.admission.validation import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.pod import validate_template
 from kwhatif.kube.matching.cron import is_zone, parse_schedule
 from kwhatif.kube.matching.field_errors import dns_label_errors, label_key_errors

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.validation import (
-    NOT_AN_OPERATOR,
-    POSITIVE,
-    FieldErrors,
-    Rule,
-    validate_label_keys,
-    validate_operator,
-    validate_requirement_key,
-    validate_selector,
-    with_label_keys,
-)
 from kwhatif.admission.validation.containers import (
     validate_containers,
     validate_host_network,
     validate_overhead,
     validate_pod_resources,
+)
+from kwhatif.admission.validation.errors import POSITIVE, FieldErrors, Rule
+from kwhatif.admission.validation.selectors import (
+    NOT_AN_OPERATOR,
+    validate_label_keys,
+    validate_operator,
+    validate_requirement_key,
+    validate_selector,
+    with_label_keys,
 )
 from kwhatif.kube.matching.field_errors import (
     dns_label_errors,

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_claim_spec, default_template
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.validation import NOT_NEGATIVE, FieldErrors, as_json, validate_selector
+from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
 from kwhatif.admission.validation.job import validate_cron_job, validate_job
 from kwhatif.admission.validation.pod import validate_metadata, validate_template
+from kwhatif.admission.validation.selectors import as_json, validate_selector
 from kwhatif.kube.matching.field_errors import dns_label_errors, dns_subdomain_errors
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
 from kwhatif.kube.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.autoscaler.cluster_autoscaler import ClusterAutoscaler
+from kwhatif.autoscaler.cluster_autoscaler.autoscaler import ClusterAutoscaler
 from kwhatif.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kwhatif.autoscaler.cluster_autoscaler.templates import templates_of
 from kwhatif.autoscaler.contract import NodeAutoscaler

@@ -35,7 +35,7 @@ from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.parameters import FAKE_CLIENT, Parameters, SchedulerClient
+from kwhatif.simulation.parameters import FAKE_CLIENT, Parameters, SchedulerOptions
 from kwhatif.simulation.pods import begins_to_go, running
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
@@ -176,15 +176,14 @@ class SettledRun(ManifestRun):
         prepare(workloads, state.cluster, lambda obj: state.apply(Upsert(obj)))
         clock = Clock(start_of(state.cluster))
         controllers = (*all_controllers(), *session.autoscalers())
+        scheduling = FAKE_CLIENT if is_about_groups(state.cluster) else SchedulerOptions()
         self._engine = Engine(
             state,
             session.profiles,
             controllers,
             clock,
             _PARAMETERS,
-            unschedulable=unschedulable,
-            client=FAKE_CLIENT if is_about_groups(state.cluster) else SchedulerClient(),
-            scored=True,
+            scheduling=replace(scheduling, unschedulable=unschedulable, score_single_node=True),
         )
         self._engine.scheduler.begin()
         self._attempts = Attempts(self._engine, session.profiles, explain)

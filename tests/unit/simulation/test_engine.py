@@ -33,7 +33,7 @@ from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, cluster, node, pod, snapshot
 from tests.devices import asking, claim, device, device_class, gpus, request, slice_
-from tests.unit.questions.test_drain import web
+from tests.unit.questions.maintenance.test_drain import web
 
 QUICK = Parameters(start=1, readiness=0, termination=2)
 
