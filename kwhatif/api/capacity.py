@@ -16,13 +16,12 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
-from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.filling import CountedPart
 from kwhatif.questions.capacity.headroom import ask_headroom, at_peak
 from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied, ends, with_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs, parse_reference
 from kwhatif.sources.text.files import GivenText, exists
 
@@ -34,7 +33,7 @@ _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
 class _Asked(NamedTuple):
-    parts: Sequence[Part]
+    parts: Sequence[CountedPart]
     applied: Sequence[Applied]
     caveats: Sequence[Caveat]
 
@@ -83,19 +82,17 @@ def capacity(
         grows=grows,
     )
     with rare_garbage_collection():
-        paths = parse_template_paths(options.get("template_paths", ()))
         found = at_peak(session.with_owners()) if peak else None
         session = session if found is None else found.session
         row = None if found is None else found.row
         if not manifests:
-            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row), session)
+            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, row), session)
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         session, applied = with_groups(session, asked.applied)
         question = CapacityQuestion(
             parts=asked.parts,
             applied=applied,
-            template_paths=paths,
             limit=target or limit or (LIMIT_WITH_NODES if grows else LIMIT),
             evicts=with_preemption,
             target=target,
@@ -112,7 +109,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
     Raises:
         InputError: with all problems of all inputs.
     """
-    parts: list[Part] = []
+    parts: list[CountedPart] = []
     applied: list[Applied] = []
     caveats: list[Caveat] = []
     problems: list[Problem] = []
@@ -122,17 +119,17 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         if group is not None:
             found = list(members_of(group, session.state, path))
             problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
-            parts += [Part(each, times) for each in found]
+            parts += [CountedPart(each, times) for each in found]
             continue
         try:
-            asked, _ = read_manifests(session, [path], options)
+            asked = read_manifests(session, [path], options)
         except InputError as wrong:
             problems += wrong.problems
             continue
         problems += asked.problems
         applied += (each for each in asked.applied if not ends(each))
         caveats += asked.caveats
-        parts += [Part(each, times) for each in asked.applied if each.is_workload and not ends(each)]
+        parts += [CountedPart(each, times) for each in asked.applied if each.is_workload and not ends(each)]
         if times == 0:
             problems.append(Problem(given, "no pods of it are asked for", hint="write 1* or more"))
     problems += _not_countable(parts)
@@ -157,7 +154,7 @@ def _times(given: str) -> tuple[int, str]:
     return (int(found[1]), found[2]) if found else (1, given)
 
 
-def _not_countable(parts: Sequence[Part]) -> Iterator[Problem]:
+def _not_countable(parts: Sequence[CountedPart]) -> Iterator[Problem]:
     seen: set[tuple[type, str]] = set()
     for applied, _ in parts:
         obj = applied.object

@@ -34,6 +34,19 @@ def test_capacity_counts_more_gangs_like_one_of_the_cluster() -> None:
     assert (fit["sets"], fit["gangs"][0]["pods"]) == (6, 2)
 
 
+@pytest.mark.parametrize(("waiting", "sets"), [(16, 15), (14, 1)])
+def test_capacity_places_the_gangs_that_wait_as_a_whole(waiting: int, sets: int) -> None:
+    """One that does not fit takes no room."""
+    it, one = _racks(GROUPS), _racks(GROUPS)
+    it.gang("g", waiting, waiting, "2", priority=10)
+    one.pod("one", "2")
+    session = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37", feature_gates=it.gates)
+    found = _json(kwhatif.capacity(session, _text(one.manifest)))
+    assert found["capacity"]["fit"]["sets"] == sets
+    fates = {row["outcome"] for row in found["queuedBefore"]}
+    assert fates == ({"Placed"} if sets == 1 else {"Unschedulable"})
+
+
 @pytest.mark.parametrize(
     ("count", "topology", "kinds"),
     [

@@ -14,7 +14,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ADMISSION_HOOKS
 
 
-class Subject(NamedTuple):
+class HookSubject(NamedTuple):
     """An object that would be created or changed: its kind and group, and the pods that it would create."""
 
     #: Such as `Deployment shop/web`.
@@ -29,7 +29,7 @@ def new_object(obj: KubernetesObject, operation: str = "CREATE") -> NewObject:
     return NewObject(known.kind, known.group, known.plural, meta.namespace, meta.name, meta.labels, operation)
 
 
-def new_pods(pods: Iterable[Pod]) -> Iterator[Subject]:
+def new_pods(pods: Iterable[Pod]) -> Iterator[HookSubject]:
     """Pods that controllers would make: one stands for all of its controller."""
     seen: set[str] = set()
     for pod in pods:
@@ -37,7 +37,7 @@ def new_pods(pods: Iterable[Pod]) -> Iterator[Subject]:
         name = f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else f"Pod {key_of(pod)}"
         if name not in seen:
             seen.add(name)
-            yield Subject(name, new_object(pod))
+            yield HookSubject(name, new_object(pod))
 
 
 def has_admission_hooks(cluster: Cluster) -> bool:
@@ -45,7 +45,7 @@ def has_admission_hooks(cluster: Cluster) -> bool:
     return any(cluster.all(kind) for kind in ADMISSION_HOOKS)
 
 
-def admission_not_asked(subjects: Iterable[Subject], cluster: Cluster) -> Iterator[AdmissionNotAsked]:
+def admission_not_asked(subjects: Iterable[HookSubject], cluster: Cluster) -> Iterator[AdmissionNotAsked]:
     """A caveat for each group of webhooks and policies that would be asked about the same objects."""
     if not has_admission_hooks(cluster):
         return

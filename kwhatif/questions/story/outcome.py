@@ -19,7 +19,7 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Job
 from kwhatif.questions.rows import room_for_pods
-from kwhatif.questions.story.end import participants, stuck_rollouts, terminating_pods, unavailable_pods
+from kwhatif.questions.story.loops_and_rollouts import participants, stuck_rollouts, terminating_pods, unavailable_pods
 from kwhatif.report.story import FailedRow, PendingRow, RefusedRow, Settled
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation.engine import Engine
