@@ -8,6 +8,7 @@ from typing import NamedTuple, Unpack
 
 from kwhatif.api.arguments import ManifestOptions, read_manifests, require_known, require_session
 from kwhatif.api.pages import answered
+from kwhatif.api.refusals import check_capacity
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.model.caveat import Caveat
@@ -15,13 +16,12 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod_group import PodGroup, has_groups
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.capacity.capacity import CapacityQuestion, ask_capacity
-from kwhatif.questions.capacity.filling import Part
+from kwhatif.questions.capacity.filling import CountedPart
 from kwhatif.questions.capacity.headroom import ask_headroom, at_peak
 from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied, ends, with_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs, parse_reference
 from kwhatif.sources.text.files import GivenText, exists
 
@@ -29,13 +29,11 @@ from kwhatif.sources.text.files import GivenText, exists
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
 #: The default limit with an autoscaler, which processes all pods at once.
 LIMIT_WITH_NODES = 1_000
-#: The largest target that nodes are added for: the cluster is filled again for each number of nodes.
-MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
 class _Asked(NamedTuple):
-    parts: Sequence[Part]
+    parts: Sequence[CountedPart]
     applied: Sequence[Applied]
     caveats: Sequence[Caveat]
 
@@ -75,30 +73,26 @@ def capacity(
     grows = session.scaling is not None
     if not manifests and (target is not None or with_preemption or grows):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
-    if grows and (with_preemption or add_nodes_like is not None):
-        raise ValueError("an autoscaler adds nodes only for pods that find none: neither evict for them nor add nodes")
-    if grows and peak:
-        raise ValueError("an autoscaler adds nodes for more pods of one kind, not for the peak of all: ask for one")
-    if min(1 if limit is None else limit, 1 if target is None else target) < 1:
-        raise ValueError("the number of pods to count is at least 1")
-    if add_nodes_like is not None and target is None:
-        raise ValueError("nodes are added to reach a target: say how many pods are to fit")
-    if add_nodes_like is not None and (target or 0) > MOST_WITH_NODES:
-        raise ValueError(f"nodes are added for a target of {MOST_WITH_NODES:,} at most, and this is {target:,}")
+    check_capacity(
+        limit=limit,
+        target=target,
+        with_preemption=with_preemption,
+        add_nodes_like=add_nodes_like,
+        peak=peak,
+        grows=grows,
+    )
     with rare_garbage_collection():
-        paths = parse_template_paths(options.get("template_paths", ()))
         found = at_peak(session.with_owners()) if peak else None
         session = session if found is None else found.session
         row = None if found is None else found.row
         if not manifests:
-            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row), session)
+            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, row), session)
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         session, applied = with_groups(session, asked.applied)
         question = CapacityQuestion(
             parts=asked.parts,
             applied=applied,
-            template_paths=paths,
             limit=target or limit or (LIMIT_WITH_NODES if grows else LIMIT),
             evicts=with_preemption,
             target=target,
@@ -115,7 +109,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
     Raises:
         InputError: with all problems of all inputs.
     """
-    parts: list[Part] = []
+    parts: list[CountedPart] = []
     applied: list[Applied] = []
     caveats: list[Caveat] = []
     problems: list[Problem] = []
@@ -125,17 +119,17 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
         if group is not None:
             found = list(members_of(group, session.state, path))
             problems += [] if found else [Problem(path, f"PodGroup {group} has no pods", hint="give its manifest")]
-            parts += [Part(each, times) for each in found]
+            parts += [CountedPart(each, times) for each in found]
             continue
         try:
-            asked, _ = read_manifests(session, [path], options)
+            asked = read_manifests(session, [path], options)
         except InputError as wrong:
             problems += wrong.problems
             continue
         problems += asked.problems
         applied += (each for each in asked.applied if not ends(each))
         caveats += asked.caveats
-        parts += [Part(each, times) for each in asked.applied if each.is_workload and not ends(each)]
+        parts += [CountedPart(each, times) for each in asked.applied if each.is_workload and not ends(each)]
         if times == 0:
             problems.append(Problem(given, "no pods of it are asked for", hint="write 1* or more"))
     problems += _not_countable(parts)
@@ -160,7 +154,7 @@ def _times(given: str) -> tuple[int, str]:
     return (int(found[1]), found[2]) if found else (1, given)
 
 
-def _not_countable(parts: Sequence[Part]) -> Iterator[Problem]:
+def _not_countable(parts: Sequence[CountedPart]) -> Iterator[Problem]:
     seen: set[tuple[type, str]] = set()
     for applied, _ in parts:
         obj = applied.object

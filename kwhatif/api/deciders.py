@@ -18,6 +18,7 @@ from kwhatif.api.arguments import (
 )
 from kwhatif.api.options import Times
 from kwhatif.api.pages import answered
+from kwhatif.api.refusals import check_autoscaler, check_descheduler
 from kwhatif.api.simulate import parameters_of, seconds_of
 from kwhatif.edits.edit import Resize, Wrong
 from kwhatif.edits.words import reference
@@ -78,9 +79,9 @@ def autoscale(
     question = replace(_question(session, autoscaler, node_groups, instance_types, at, now), rounds=rounds)
     applied = None
     if manifests:
-        asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+        asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
         asked.require_sound()
-        applied = Question(applied=asked.applied, template_paths=paths, caveats=asked.caveats)
+        applied = Question(applied=asked.applied, caveats=asked.caveats)
     with rare_garbage_collection():
         report = answered(ask_autoscale(session, question, applied), session)
     require_no_problems(report)
@@ -158,12 +159,7 @@ def _question(
 ) -> AutoscalerQuestion:
     from kwhatif.sources.autoscaler import read_instance_types, read_node_groups
 
-    if autoscaler == "karpenter" and node_groups is not None:
-        raise ValueError("node groups are the Cluster Autoscaler's: Karpenter has NodePools, which the cluster holds")
-    if autoscaler == "cluster-autoscaler" and instance_types is not None:
-        raise ValueError("instance types are Karpenter's: the Cluster Autoscaler has node groups")
-    if node_groups is not None and instance_types is not None:
-        raise ValueError("node groups are the Cluster Autoscaler's, and instance types are Karpenter's: give one")
+    check_autoscaler(autoscaler, node_groups, instance_types)
     groups = types = None
     if node_groups is not None:
         groups = read_node_groups(named_input(node_groups, "node groups"), session.cluster, stdin=standard_input())
@@ -202,8 +198,7 @@ def deschedule(
     from kwhatif.questions.deschedule.deschedule import DescheduleQuestion, ask_deschedule
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
 
-    if (policy is None) == (strategy is None):
-        raise ValueError("either a policy or a strategy is needed")
+    check_descheduler(policy, strategy)
     if policy is not None:
         file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=standard_input())
     else:

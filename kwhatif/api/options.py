@@ -7,9 +7,9 @@ so it imports nothing that takes time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 PathLike = str | Path
 PluginSource = str | type
@@ -19,14 +19,16 @@ KUBECTL, SCENARIOS, SCHEDULER = "As in kubectl drain", "Many scenarios", "Schedu
 
 
 class Option(NamedTuple):
-    """An option of the command line, under the name of the field."""
+    """An option of the command line, under the name of the field or parameter that it annotates."""
 
     help: str
+    #: Of a field; a parameter has its own.
     default: bool | int | str | None = False
     #: The placeholder for its value; "": it is a switch.
     metavar: str = ""
-    #: The smallest number that is allowed.
+    #: The smallest and the largest number that are allowed.
     min: int | None = None
+    max: int | None = None
     #: The group in which the help lists it; "": the first group.
     group: str = ""
     #: Its name, if it differs from the field's; and a short one, such as "-l".
@@ -38,8 +40,19 @@ class Option(NamedTuple):
     repeatable: bool = False
     #: Whether the list is joined to one text, with commas.
     joined: bool = False
-    #: The function that checks its value, as module:name; it raises ValueError with a message for the user.
-    check: str = ""
+    #: A function that checks its value, also as module:name; it raises ValueError with a message for the user.
+    check: str | Callable[[Any], object] = ""
+    #: A function that completes its value in a shell.
+    complete: Callable[..., list[str]] | None = None
+
+
+class OptionError(ValueError):
+    """An option that is refused, because of its value or because of another option."""
+
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(f"{option}: {message}")
+        self.option = option
+        self.message = message
 
 
 class ValidationOption(TypedDict, total=False):
@@ -311,7 +324,15 @@ class AuditArguments(MaintenanceOptions, total=False):
     baseline: Annotated[
         str, Option("A file of accepted findings, which do not fail. -o baseline writes such a file.", "", "FILE")
     ]
-    budget: Annotated[str, Option("Stop after this time, with what is known so far; 0: no limit.", "0", "DURATION")]
+    budget: Annotated[
+        str,
+        Option(
+            "Stop after this time, with what is known so far; 0: no limit.",
+            "0",
+            "DURATION",
+            check="kwhatif.sources.network:parse_timeout",
+        ),
+    ]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]
     owner_label: Annotated[
         str, Option("The label of workloads, or of their namespaces, that names an owner.", "team", "KEY")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -22,24 +22,16 @@ from kwhatif.api.arguments import (
 )
 from kwhatif.api.options import PathLike, PodSelection
 from kwhatif.api.pages import answered
-from kwhatif.errors import InputError
+from kwhatif.api.refusals import Rollout, check_judging, check_rollout
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.pods import pod_choice
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
-from kwhatif.questions.manifests.applied import in_phases
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs, require_namespace
 from kwhatif.sources.text.files import standard_input
-from kwhatif.workloads.comparison import Rollout
-
-if TYPE_CHECKING:
-    from kwhatif.kube.model.caveat import Caveat
-    from kwhatif.policy.aftermath import Audited, Fragile
-    from kwhatif.policy.schema import AuditRule
-    from kwhatif.questions.manifests.applied import Applied
 
 
 def schedule(session: Session, *manifests: Source, **options: Unpack[SchedulingOptions]) -> Report:
@@ -92,8 +84,7 @@ def _question(session: Session, options: SchedulingOptions) -> Question:
         ValueError: an autoscaler cannot add nodes for pods that are each judged alone.
     """
     alone, admission = options.get("alone", False), options.get("admission", True)
-    if session.scaling is not None and (alone or not admission):
-        raise ValueError("an autoscaler adds nodes for all pods together: do not judge each of them alone")
+    check_judging(alone=alone, admission=admission, grows=session.scaling is not None)
     return Question(
         alone=alone, admission=admission, explain="outcomes", counts_pending=True, described=options.get("described")
     )
@@ -105,9 +96,9 @@ def _answer(session: Session, command: str, manifests: Sequence[Source], options
     require_known(options, SchedulingOptions, command)
     question = _question(session, options)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = read_manifests(session, inputs, options, stored=not question.admission)
+    asked = read_manifests(session, inputs, options, stored=not question.admission)
     asked.require_sound()
-    question = replace(question, applied=asked.applied, template_paths=paths, caveats=asked.caveats)
+    question = replace(question, applied=asked.applied, caveats=asked.caveats)
     with rare_garbage_collection():
         report = _judged(session, command, question, aftermath=options.get("aftermath", False))
     require_no_problems(report)
@@ -150,9 +141,9 @@ def advise(
     from kwhatif.questions.advise.advisor import Limits, ask_advice
 
     session = session.with_owners()
-    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
     asked.require_sound()
-    question = Question(applied=asked.applied, template_paths=paths, counts_pending=True, caveats=asked.caveats)
+    question = Question(applied=asked.applied, counts_pending=True, caveats=asked.caveats)
     with rare_garbage_collection():
         report = answered(ask_advice(session, question, Limits(most, workloads)), session)
     require_no_problems(report)
@@ -245,57 +236,24 @@ def gate(
     """
     require_asked(session, manifests, "gate")
     require_known(options, ManifestOptions, "gate")
-    if rollout not in get_args(Rollout):
-        raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
-    if session.scaling is not None and rollout != "end":
-        raise ValueError(f"rollout: nodes that an autoscaler adds come in time, and {rollout!r} is about one moment")
-    from kwhatif.policy.aftermath import Audited
+    check_rollout(rollout, grows=session.scaling is not None)
     from kwhatif.policy.build import default_rulebook
+    from kwhatif.questions.gate import GateQuestion
     from kwhatif.questions.gate import gate as judge_by_policy
-    from kwhatif.questions.scenarios import survival
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())
-    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
     question = Question(
         applied=asked.applied,
         rollout=rollout,
-        template_paths=paths,
         problems=tuple(map(as_row, asked.problems)),
         caveats=asked.caveats,
     )
     today = today or datetime.now(UTC).date()
     with rare_garbage_collection():
-        fragile: list[Fragile] = []
-        if book.policy.survives:
-            objects = [each.object for each in in_phases(asked.applied).staying]
-            fragile, caveats = survival(session, objects, book.policy.survives, play)
-            question = replace(question, caveats=(*question.caveats, *caveats))
-        audited = Audited()
-        if book.policy.audit is not None:
-            audited, caveats = _audited_by(session, asked.applied, book.policy.audit)
-            question = replace(question, caveats=(*question.caveats, *caveats))
-        report = judge_by_policy(
-            session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile, audited=audited
-        )
-
+        gated = GateQuestion(question=question, book=book, today=today, strict=strict, fixes=fixes)
+        report = judge_by_policy(session, gated, play)
     return answered(report, session)
-
-
-def _audited_by(session: Session, applied: Sequence[Applied], rule: AuditRule) -> tuple[Audited, tuple[Caveat, ...]]:
-    """The finding of the rule `audit`."""
-    from kwhatif.policy.aftermath import Audited
-    from kwhatif.questions.audit.audit import AuditQuestion, brought
-    from kwhatif.questions.audit.findings import LEVELS
-    from kwhatif.questions.audit.probes import OF_CHANGES
-    from kwhatif.sweep.processes import play
-
-    objects = [each.object for each in in_phases(applied).staying]
-    try:
-        found, caveats = brought(session, objects, AuditQuestion(probes=rule.only or OF_CHANGES), play)
-    except InputError as wrong:
-        return Audited(unjudged="; ".join(problem.message for problem in wrong.problems)), ()
-    least = LEVELS.index(rule.min_level)
-    return Audited([each for each in found if LEVELS.index(each.finding.level) <= least]), caveats

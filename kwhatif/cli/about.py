@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from kwhatif.api.options import Option
 from kwhatif.cli.app import commands, version_line
 from kwhatif.cli.usage import UsageError
 
@@ -107,12 +108,10 @@ def _unknown(given: str) -> str:
 
 def rbac(
     *,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="The role for the commands watch and serve, with the verb watch.")
-    ] = False,
+    watch: Annotated[bool, Option("The role for the commands watch and serve, with the verb watch.")] = False,
     workload_kinds: Annotated[
         str | None,
-        typer.Option("--workload-kinds", metavar="FILE", help="Also for the custom kinds of this file."),
+        Option("Also for the custom kinds of this file.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Print the smallest ClusterRole with which a live cluster can be read.

@@ -7,31 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from kwhatif.api.options import SchedulerOptions
+from kwhatif.api.options import Option, OptionError, SchedulerOptions
 from kwhatif.cli.answers import WATCHER, Answers
-from kwhatif.cli.cluster_options import (
-    As,
-    AsGroup,
-    At,
-    Compare,
-    Context,
-    Edits,
-    From,
-    If,
-    Kubeconfig,
-    Requests,
-    RequestTimeout,
-    Strict,
-    Verbose,
-)
+from kwhatif.cli.cluster_options import complete_edit
 from kwhatif.cli.options import read_once
 from kwhatif.cli.progress import Stages, reading_progress
 from kwhatif.cli.run import now
-from kwhatif.cli.usage import check_not_swapped
+from kwhatif.cli.usage import CLUSTER, EDITS, OTHER, check_not_swapped
 from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
@@ -47,36 +31,63 @@ if TYPE_CHECKING:
 class ClusterSource:
     """The cluster that the options name."""
 
-    from_: From = None
-    at: At = None
-    kubeconfig: Kubeconfig = None
-    context: Context = None
-    as_user: As = None
-    as_group: AsGroup = None
-    request_timeout: RequestTimeout = "1m"
-    strict: Strict = False
-    verbose: Verbose = False
+    from_: Annotated[
+        list[str] | None,
+        Option(
+            "Read the cluster from this dump: a file, a directory, an archive, or - for standard input. Repeatable."
+            " Without it, the live cluster is read.",
+            metavar="PATH",
+            group=CLUSTER,
+        ),
+    ] = None
+    at: Annotated[
+        str | None,
+        Option(
+            "The moment of a recording (--from): 2026-01-31T14:05Z, or 90m for 90 minutes ago. Default: its last one.",
+            metavar="TIME",
+            group=CLUSTER,
+        ),
+    ] = None
+    kubeconfig: Annotated[str | None, Option("The kubeconfig file to use.", metavar="FILE", group=CLUSTER)] = None
+    context: Annotated[str | None, Option("The context of the kubeconfig to use.", metavar="NAME", group=CLUSTER)] = (
+        None
+    )
+    as_user: Annotated[
+        str | None, Option("Read the cluster as this user.", metavar="USER", group=CLUSTER, name="as")
+    ] = None
+    as_group: Annotated[
+        list[str] | None,
+        Option("Read it as a member of this group; needs --as. Repeatable.", metavar="GROUP", group=CLUSTER),
+    ] = None
+    request_timeout: Annotated[
+        str,
+        Option(
+            "How long one request may take, such as 30s. 0: no limit.",
+            metavar="TIME",
+            group=CLUSTER,
+            check="kwhatif.sources.network:parse_timeout",
+        ),
+    ] = "1m"
+    strict: Annotated[
+        bool, Option("Fail if information about the cluster is missing, instead of a caveat.", group=CLUSTER)
+    ] = False
+    verbose: Annotated[
+        bool,
+        Option("Print on standard error how long each step took, and how much memory.", group=OTHER, short="-v"),
+    ] = False
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other.
 
         Raises:
-            BadParameter: in words for the user.
+            OptionError: in words for the user.
         """
-        from kwhatif.sources.network import parse_timeout
-
         named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
         given = [name for name, value in named.items() if value is not None]
         if self.from_ and given:
-            raise typer.BadParameter(
-                "it is about the live cluster, but --from names a dump: leave one of them out", param_hint=given[0]
-            )
+            raise OptionError(given[0], "it is about the live cluster, but --from names a dump: leave one of them out")
         if self.as_group and self.as_user is None:
-            raise typer.BadParameter("it needs a user: give --as as well", param_hint="--as-group")
-        try:
-            parse_timeout(self.request_timeout)
-        except ValueError as wrong:
-            raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
+            raise OptionError("--as-group", "it needs a user: give --as as well")
 
     def moment(self, paths: Sequence[str], *, dates: bool = False) -> datetime | None:
         """The moment in a recording, if the dumps are one; None: the last moment.
@@ -84,12 +95,12 @@ class ClusterSource:
         `dates`: whether the command also uses `--at` without a recording.
 
         Raises:
-            BadParameter: it is not a time, or there is no dump.
+            OptionError: it is not a time, or there is no dump.
         """
         if self.at is None or (dates and not _has_recording(paths)):
             return None
         if not paths:
-            raise typer.BadParameter("it is about a recording: name it with --from", param_hint="--at")
+            raise OptionError("--at", "it is about a recording: name it with --from")
         return _moment(self.at)
 
     @cached_property
@@ -123,24 +134,42 @@ class SchedulerSource:
 
     where: ClusterSource
     scheduler: SchedulerOptions = field(default_factory=SchedulerOptions)
-    if_: If = None
-    edits: Edits = None
-    requests: Requests = None
-    compare: Compare = False
+    if_: Annotated[
+        list[str] | None,
+        Option(
+            "Assume this change: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
+            metavar="EDIT",
+            group=EDITS,
+            complete=complete_edit,
+        ),
+    ] = None
+    edits: Annotated[
+        list[str] | None,
+        Option("The same from a YAML list; made before those of --if. Repeatable.", metavar="FILE", group=EDITS),
+    ] = None
+    requests: Annotated[
+        list[str] | None,
+        Option(
+            "Pods request what they need by the cluster's VerticalPodAutoscalers (vpa), its PodMetrics (metrics), or a"
+            " file: kubectl top pods --containers, CSV, PodMetrics; of Prometheus cpu=FILE, memory=FILE. Repeatable.",
+            metavar="FROM",
+            group=EDITS,
+        ),
+    ] = None
+    compare: Annotated[bool, Option("Show the answers without and with the edits side by side.", group=EDITS)] = False
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other.
 
         Raises:
-            BadParameter: in words for the user.
+            OptionError: in words for the user.
         """
         if self.scheduler.get("call_extenders") and self.scheduler.get("scheduler_config") is None:
-            raise typer.BadParameter(
-                "it needs the configuration that names the extenders: give --scheduler-config",
-                param_hint="--call-extenders",
+            raise OptionError(
+                "--call-extenders", "it needs the configuration that names the extenders: give --scheduler-config"
             )
         if self.compare and not self._has_edits:
-            raise typer.BadParameter("it needs edits: give --if, --edits or --requests", param_hint="--compare")
+            raise OptionError("--compare", "it needs edits: give --if, --edits or --requests")
 
     @property
     def _has_edits(self) -> bool:
@@ -219,7 +248,7 @@ class SchedulerSource:
         """The live cluster, for repeated questions; entering it reads the cluster.
 
         Raises:
-            BadParameter: the options name a cluster that cannot be watched.
+            OptionError: the options name a cluster that cannot be watched.
         """
         from kwhatif.api.live import watch
 
@@ -231,7 +260,7 @@ class SchedulerSource:
         }
         for option, value in refused.items():
             if value:
-                raise typer.BadParameter("a live cluster is watched: leave it out", param_hint=option)
+                raise OptionError(option, "a live cluster is watched: leave it out")
         return watch(strict=self.strict, live=self.where.live(), **self.scheduler)
 
     def _read(self, *, strict: bool, dates: bool) -> Session:
@@ -267,11 +296,9 @@ def _moment(text: str) -> datetime:
         reason = "it has no time zone"
     except (ValueError, OverflowError):
         reason = f"{text!r} is not a time"
-    raise typer.BadParameter(f"{reason}: 2026-01-31T14:05Z is one, and 90m is 90 minutes ago", param_hint="--at")
+    raise OptionError("--at", f"{reason}: 2026-01-31T14:05Z is one, and 90m is 90 minutes ago")
 
 
 def _refuse_standard_input(paths: Sequence[str]) -> None:
     if "-" in paths:
-        raise typer.BadParameter(
-            "it can be read only once, and is asked about again and again: name a file", param_hint="-"
-        )
+        raise OptionError("-", "it can be read only once, and is asked about again and again: name a file")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kwhatif.api.options import SCHEDULER, CompareArguments, GatesOption
+from kwhatif.api.options import SCHEDULER, CompareArguments, GatesOption, Option, OptionError
 from kwhatif.cli.answers import Answers, Asking
 from kwhatif.cli.cluster import ClusterSource
-from kwhatif.cli.cluster_options import complete_version
-from kwhatif.cli.options import OutputOption, Printing, fail_on
+from kwhatif.cli.options import Output, Printing, fail_on, output_option
 from kwhatif.cli.progress import counting_progress
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 from kwhatif.cli.usage import UsageError
@@ -31,33 +30,6 @@ Dumps = Annotated[
     list[str] | None,
     typer.Argument(metavar="[OLD] [NEW]", help="Two dumps or snapshots; `live` is the live cluster."),
 ]
-Questions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--question",
-        metavar="COMMAND",
-        help="What is asked of both, such as 'schedule web.yaml'. Repeatable. Without it, the pending pods.",
-    ),
-]
-Configs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="The KubeSchedulerConfiguration; twice: one cluster under two of them.",
-        rich_help_panel=SCHEDULER,
-    ),
-]
-Versions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kubernetes-version",
-        metavar="VERSION",
-        help="The release whose scheduler is asked; twice: one cluster under two of them.",
-        rich_help_panel=SCHEDULER,
-        autocompletion=complete_version,
-    ),
-]
 
 
 def compare(
@@ -65,12 +37,30 @@ def compare(
     ctx: typer.Context,
     where: ClusterSource,
     dumps: Dumps = None,
-    question: Questions = None,
+    question: Annotated[
+        list[str] | None,
+        Option(
+            "What is asked of both, such as 'schedule web.yaml'. Repeatable. Without it, the pending pods.",
+            metavar="COMMAND",
+        ),
+    ] = None,
     options: CompareArguments,
-    config: Configs = None,
-    kubernetes_version: Versions = None,
+    config: Annotated[
+        list[str] | None,
+        Option(
+            "The KubeSchedulerConfiguration; twice: one cluster under two of them.", metavar="FILE", group=SCHEDULER
+        ),
+    ] = None,
+    kubernetes_version: Annotated[
+        list[str] | None,
+        Option(
+            "The release whose scheduler is asked; twice: one cluster under two of them.",
+            metavar="VERSION",
+            group=SCHEDULER,
+        ),
+    ] = None,
     gates: GatesOption,
-    output: OutputOption = "table",
+    output: Annotated[Output, output_option(Output)] = "table",
     fail_on: Annotated[str, fail_on("answers", "changes")] = "answers",
     printing: Printing,
 ) -> None:
@@ -93,7 +83,7 @@ def compare(
         "--kubernetes-version": _pair(kubernetes_version, "--kubernetes-version"),
     }
     if sources[0] == sources[1] and all(one == other for one, other in pairs.values()):
-        raise typer.BadParameter("name two dumps, or two of --config or --kubernetes-version", param_hint="OLD NEW")
+        raise OptionError("OLD NEW", "name two dumps, or two of --config or --kubernetes-version")
     asked = {words: _question(words, ctx.find_root().command) for words in question or ()}
 
     def read(side: int) -> Session:
@@ -138,11 +128,11 @@ def _both(read: Callable[[int], Session]) -> tuple[Session, Session]:
 def _sources(dumps: Sequence[str], where: ClusterSource) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sources of the two clusters."""
     if where.at is not None:
-        raise typer.BadParameter("`kwhatif snapshot info` shows what is in a recording", param_hint="--at")
+        raise OptionError("--at", "`kwhatif snapshot info` shows what is in a recording")
     if len(dumps) == 2 and not where.from_:
         return (dumps[0],), (dumps[1],)
     if dumps:
-        raise typer.BadParameter("name two dumps, and no --from", param_hint="OLD NEW")
+        raise OptionError("OLD NEW", "name two dumps, and no --from")
     named = tuple(where.from_ or (_LIVE,))
     return named, named
 
@@ -151,7 +141,7 @@ def _pair(given: Sequence[str] | None, option: str) -> tuple[str | None, str | N
     if given is None or not given:
         return None, None
     if len(given) > 2:
-        raise typer.BadParameter("give it once for both, or once for each", param_hint=option)
+        raise OptionError(option, "give it once for both, or once for each")
     return given[0], given[-1]
 
 
@@ -166,21 +156,21 @@ def _question(text: str, commands: Any) -> Callable[[Session], Report]:
     try:
         words = split_words(text)
     except ValueError as wrong:
-        raise typer.BadParameter(f"cannot be split into words: {wrong}", param_hint="--question") from wrong
+        raise OptionError("--question", f"cannot be split into words: {wrong}") from wrong
     if words[:1] == ["kwhatif"]:
         words = words[1:]
     if not words or words[0] not in QUESTIONS:
         said = f"{words[0] if words else text!r} is not one of {', '.join(QUESTIONS)}"
-        raise typer.BadParameter(said, param_hint="--question")
+        raise OptionError("--question", said)
 
     def ask(session: Session) -> Report:
         asking = Asking(session)
         try:
             asking.of(lambda: commands(words, prog_name="kwhatif", standalone_mode=False))
         except UsageError as wrong:
-            raise typer.BadParameter(f"{text!r}: {wrong.message}", param_hint="--question") from wrong
+            raise OptionError("--question", f"{text!r}: {wrong.message}") from wrong
         if asking.answers is None:
-            raise typer.BadParameter(f"{text!r} has no answer", param_hint="--question")
+            raise OptionError("--question", f"{text!r} has no answer")
         return asking.answers.report
 
     return ask

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from kwhatif.api.options import ReadingOptions
+import kwhatif
+from kwhatif.api.options import Option, ReadingOptions
+from kwhatif.api.refusals import Rollout, check_rollout
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import Filenames, FindingsOutput, Manifests, Namespace, Printing, named, output_option
@@ -17,47 +17,39 @@ if TYPE_CHECKING:
     from kwhatif.report import Report
 
 
-Policy = Annotated[
-    str | None,
-    typer.Option(
-        "--policy",
-        metavar="FILE",
-        help="The policy: what is allowed. Default: kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
-        " repository; without these, the built-in policy.",
-    ),
-]
-Rollouts = Annotated[
-    Literal["end", "final", "surge"],
-    typer.Option(
-        "--rollout",
-        metavar="HOW",
-        help="How to judge updates: step by step until they complete (end), by their end state only (final), or while"
-        " old pods are still there (surge).",
-    ),
-]
-Fixes = Annotated[
-    int,
-    typer.Option(
-        "--fixes",
-        metavar="N",
-        min=0,
-        help="In Markdown and HTML, show the smallest fix for up to this many workloads that do not fit; 0: none.",
-    ),
-]
-
-
 def gate(
     *,
     cluster: SchedulerSource,
     growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
-    policy: Policy = None,
-    rollout: Rollouts = "end",
+    policy: Annotated[
+        str | None,
+        Option(
+            "The policy: what is allowed. Default: kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
+            " repository; without these, the built-in policy.",
+            metavar="FILE",
+        ),
+    ] = None,
+    rollout: Annotated[
+        Rollout,
+        Option(
+            "How to judge updates: step by step until they complete (end), by their end state only (final), or while"
+            " old pods are still there (surge).",
+            metavar="HOW",
+        ),
+    ] = "end",
     namespace: Namespace = None,
     reading: ReadingOptions,
     output: Annotated[FindingsOutput, output_option(FindingsOutput)] = "table",
-    fixes: Fixes = 3,
+    fixes: Annotated[
+        int,
+        Option(
+            "In Markdown and HTML, show the smallest fix for up to this many workloads that do not fit; 0: none.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 3,
     printing: Printing,
 ) -> None:
     """If this is applied, do all pods get a node, which pods are evicted, which budgets break, and is that allowed?
@@ -68,10 +60,9 @@ def gate(
       helm template shop ./chart | kwhatif gate - --from cluster.yaml
       kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
-    import kwhatif
     from kwhatif.api.arguments import require_no_problems
 
-    growth.refuse("--rollout", rollout != "end")
+    check_rollout(rollout, grows=growth.is_asked)
     pods = named(manifests, filename)
     is_page = any(name in ("markdown", "html") for name in (output, *(name for name, _ in printing.files)))
 

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kwhatif.api.options import DrainArguments, OutageArguments
+import kwhatif
+from kwhatif.api.options import DrainArguments, Option, OptionError, OutageArguments
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import Growth, complete_version
-from kwhatif.cli.options import (
-    Explain,
-    OutputOption,
-    Printing,
-    SweepOutputOption,
-    check_output,
-    complete_node,
-    fail_on,
-)
-from kwhatif.cli.progress import counting_progress
-from kwhatif.cli.run import Style, answer, parse_conditions
-
-if TYPE_CHECKING:
-    from kwhatif.questions.session.session import Session
-    from kwhatif.report import Report
+from kwhatif.cli.cluster_options import complete_version
+from kwhatif.cli.options import Explain, SweepOutput, complete_node, fail_on
+from kwhatif.cli.question import Ask, question
 
 Nodes = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.", autocompletion=complete_node),
 ]
-DrainFailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed")]
+_JUNIT_NEEDS_EACH = "; junit needs --each"
 
 
+@question(
+    fail_on("harm", "pending", "stalled", "cycling", "failed"),
+    "harm",
+    outputs=SweepOutput,
+    besides=_JUNIT_NEEDS_EACH,
+    grows=True,
+)
 def drain(
     *,
-    cluster: SchedulerSource,
-    growth: Growth,
     nodes: Nodes = None,
-    each: Annotated[bool, typer.Option("--each", help="Drain each of the nodes alone: which can be drained?")] = False,
+    each: Annotated[bool, Option("Drain each of the nodes alone: which can be drained?")] = False,
     options: DrainArguments,
-    output: SweepOutputOption = "table",
     explain: Explain = False,
-    fail_on: DrainFailOn = "harm",
-    printing: Printing,
-) -> None:
+    output: SweepOutput,
+) -> Ask:
     """Can these nodes be drained? In which waves, what blocks the drain, and where do the pods land?
 
     The answer is what `kubectl drain` would do, with its flags and its errors. Nothing is drained.
@@ -55,41 +45,29 @@ def drain(
       kwhatif drain --each pool=general --ignore-daemonsets --from cluster.yaml
       kwhatif drain -l pool=general --ignore-daemonsets --delete-emptydir-data --timeout 10m
     """
-    import kwhatif
-
-    check_output(output, each=bool(each))
+    _check_output(output, each=each)
     if nodes and options["selector"]:
-        raise typer.BadParameter("cannot specify both a node name and a --selector option", param_hint="NODE")
+        raise OptionError("NODE", "cannot specify both a node name and a --selector option")
     if not nodes and not options["selector"]:
-        raise typer.BadParameter("name a node, or its labels with -l", param_hint="NODE")
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, _: Sequence[str]) -> Report:
-        with counting_progress("scenarios") as advance:
-            names = nodes or ()
-            return kwhatif.drain(session, *names, each=each, progress=advance, **options)
-
-    answer(cluster.ask(ask, growth=growth), Style(output, printing, explain), conditions)
+        raise OptionError("NODE", "name a node, or its labels with -l")
+    return Ask(
+        lambda session, _, advance: kwhatif.drain(session, *(nodes or ()), each=each, progress=advance, **options),
+        counts="scenarios",
+        explain=explain,
+    )
 
 
-OutageFailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
-
-
+@question(fail_on("harm", "pending", "cycling"), "harm", outputs=SweepOutput, besides=_JUNIT_NEEDS_EACH, grows=True)
 def outage(
     *,
-    cluster: SchedulerSource,
-    growth: Growth,
     nodes: Nodes = None,
     each: Annotated[
-        str,
-        typer.Option("--each", metavar="KEY", help="For each value of this label, let all nodes with this value fail."),
+        str, Option("For each value of this label, let all nodes with this value fail.", metavar="KEY")
     ] = "",
     options: OutageArguments,
-    output: SweepOutputOption = "table",
     explain: Explain = False,
-    fail_on: OutageFailOn = "harm",
-    printing: Printing,
-) -> None:
+    output: SweepOutput,
+) -> Ask:
     """What is lost if these nodes fail at once? What comes back, where and when, and what does not?
 
     \b
@@ -98,46 +76,43 @@ def outage(
       kwhatif outage --each topology.kubernetes.io/zone --from cluster.yaml
       kwhatif outage topology.kubernetes.io/zone=eu-west-1a --from cluster.yaml
     """
-    import kwhatif
-
-    check_output(output, each=bool(each))
+    _check_output(output, each=bool(each))
     if [bool(nodes), bool(options["selector"]), bool(each)].count(True) != 1:
-        raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, _: Sequence[str]) -> Report:
-        with counting_progress("scenarios") as advance:
-            names = nodes or ()
-            return kwhatif.outage(session, *names, each=each, progress=advance, **options)
-
-    answer(cluster.ask(ask, growth=growth), Style(output, printing, explain), conditions)
+        raise OptionError("NODE", "name nodes, or their labels with -l, or a label with --each")
+    return Ask(
+        lambda session, _, advance: kwhatif.outage(session, *(nodes or ()), each=each, progress=advance, **options),
+        counts="scenarios",
+        explain=explain,
+    )
 
 
-To = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        metavar="VERSION",
-        help="The release to upgrade to, such as 1.37.",
-        autocompletion=complete_version,
-        show_default=False,
-    ),
-]
+def _check_output(output: SweepOutput, *, each: bool) -> None:
+    """Check that `-o junit` has scenarios: JUnit has a test for each.
+
+    Raises:
+        OptionError: there are no scenarios.
+    """
+    if output == "junit" and not each:
+        raise OptionError("--output", "a test case is a scenario: give --each, too")
 
 
-UpgradeFailOn = Annotated[
-    str, fail_on("worse", "changed", "unschedulable", "denied", "gated", "preemption", "budget-violation")
-]
-
-
+@question(
+    fail_on("worse", "changed", "unschedulable", "denied", "gated", "preemption", "budget-violation"),
+    "worse",
+)
 def upgrade(
     *,
     cluster: SchedulerSource,
-    to: To,
-    output: OutputOption = "table",
-    fail_on: UpgradeFailOn = "worse",
-    printing: Printing,
-) -> None:
+    to: Annotated[
+        str,
+        Option(
+            "The release to upgrade to, such as 1.37.",
+            metavar="VERSION",
+            check="kwhatif.sources.scheduler.release:known_version",
+            complete=complete_version,
+        ),
+    ],
+) -> Ask:
     """What would the scheduler of another release decide differently?
 
     Compares pending pods, and where each workload's pods would land if they were restarted.
@@ -148,22 +123,6 @@ def upgrade(
       kwhatif upgrade --to 1.36 --kubernetes-version 1.34 --from cluster.yaml
       kwhatif upgrade --to 1.37 --fail-on changed
     """
-    import kwhatif
-    from kwhatif.sources.scheduler.release import known_version
-
-    try:
-        known_version(to)
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--to") from wrong
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
     if cluster.compare:
-        raise typer.BadParameter(
-            "it compares two releases already: run this without and with the edits", param_hint="--compare"
-        )
-
-    def ask(session: Session, names: Sequence[str]) -> Report:
-        del names
-        with counting_progress("workloads") as advance:
-            return kwhatif.upgrade(session, to=to, progress=advance)
-
-    answer(cluster.ask(ask), Style(output, printing), conditions)
+        raise OptionError("--compare", "it compares two releases already: run this without and with the edits")
+    return Ask(lambda session, _, advance: kwhatif.upgrade(session, to=to, progress=advance), counts="workloads")

@@ -8,11 +8,12 @@ from contextlib import nullcontext
 from dataclasses import is_dataclass
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import typer
 
-from kwhatif.api.options import Option
+from kwhatif.api.options import Option, OptionError
 from kwhatif.cli.cluster_options import complete_version
 
 
@@ -61,10 +62,13 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**values: Any) -> None:
-        arguments = _gathered(own, values)
-        where = arguments["cluster"].where if "cluster" in arguments else arguments.get("where")
-        with nullcontext() if where is None else where.stages:
-            command(**arguments)
+        try:
+            arguments = _gathered(own, values)
+            where = arguments["cluster"].where if "cluster" in arguments else arguments.get("where")
+            with nullcontext() if where is None else where.stages:
+                command(**arguments)
+        except OptionError as wrong:
+            raise typer.BadParameter(wrong.message, param_hint=wrong.option) from wrong
 
     # Keywords only: options with defaults may then precede those without.
     keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
@@ -78,45 +82,64 @@ def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     for parameter in signature.parameters.values():
         group, left_out = _group_of(parameter.annotation)
         if is_typeddict(group):
-            yield from map(_parameter, get_type_hints(group, include_extras=True).items())
+            for name, annotation in get_type_hints(group, include_extras=True).items():
+                option: Option = annotation.__metadata__[0]
+                yield _option(name, annotation, None if option.repeatable else option.default)
         elif _is_group(group):
             every = _spread(inspect.signature(group, eval_str=True))
             yield from (each for each in every if each.name not in left_out)
+        elif isinstance(next(iter(getattr(parameter.annotation, "__metadata__", ())), None), Option):
+            yield _option(parameter.name, parameter.annotation, parameter.default)
         else:
             yield parameter
 
 
-def _parameter(declared: tuple[str, Any]) -> inspect.Parameter:
-    name, annotation = declared
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """The option as Typer takes it."""
     option: Option = annotation.__metadata__[0]
+    flag = f"--{option.name or name.strip('_').replace('_', '-')}"
     made = typer.Option(
-        f"--{option.name or name.replace('_', '-')}",
+        flag,
         *filter(None, [option.short]),
         help=option.help,
         metavar=option.metavar or None,
         min=option.min,
+        max=option.max,
         rich_help_panel=option.group or None,
-        callback=_checking(option.check) if option.check else None,
-        autocompletion=_COMPLETIONS.get(name),
+        callback=_checking(flag, option.check) if option.check else None,
+        autocompletion=option.complete or _COMPLETIONS.get(name),
     )
-    default = None if option.repeatable else option.default
-    type_ = list[str] | None if option.repeatable else str | None if default is None else type(default)
+    type_ = list[str] | None if option.repeatable else _type(annotation.__origin__, is_optional=default is None)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, made])
 
 
-def _checking(check: str) -> Callable[[Any], Any]:
-    """A check of a value by the function `check`, which is only imported if there is a value."""
-    module, _, function = check.partition(":")
+def _type(declared: Any, *, is_optional: bool) -> Any:
+    """The type of an option's value on the command line: a choice, texts, a switch, a number, else a text."""
+    kinds = get_args(declared) if isinstance(declared, UnionType) or get_origin(declared) is Union else (declared,)
+    kind = next((each for each in kinds if each in (bool, int) or get_origin(each) in (Literal, list)), str)
+    return kind | None if is_optional else kind
+
+
+def _checking(flag: str, check: str | Callable[[Any], object]) -> Callable[[Any], Any]:
+    """A check of the option's value; a function that is only named is only imported if there is a value."""
 
     def checked(value: Any) -> Any:
         try:
             if value:
-                getattr(import_module(module), function)(value)
+                _named(check)(value)
         except ValueError as wrong:
-            raise typer.BadParameter(str(wrong)) from wrong
+            raise typer.BadParameter(str(wrong), param_hint=flag) from wrong
         return value
 
     return checked
+
+
+def _named(function: str | Callable[[Any], object]) -> Callable[[Any], object]:
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    found: Callable[[Any], object] = getattr(import_module(module), name)
+    return found
 
 
 def _given(annotation: Any, value: Any) -> Any:
@@ -131,14 +154,15 @@ def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str,
     """The arguments for a function of that signature, with options put back into groups."""
     arguments = {}
     for name, parameter in signature.parameters.items():
-        group, _ = _group_of(parameter.annotation)
+        group, left_out = _group_of(parameter.annotation)
         if is_typeddict(group):
             declared = get_type_hints(group, include_extras=True).items()
             arguments[name] = {
                 each: _given(annotation, values[each]) for each, annotation in declared if each in values
             }
         elif _is_group(group):
-            arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), values))
+            own = {each: value for each, value in values.items() if each not in left_out}
+            arguments[name] = group(**_gathered(inspect.signature(group, eval_str=True), own))
         elif name in values:
             arguments[name] = values[name]
     return arguments

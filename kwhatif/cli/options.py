@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
-from typer.models import OptionInfo
+
+from kwhatif.api.options import Option, OptionError
 
 if TYPE_CHECKING:
     from kwhatif.kube.model.cluster import Cluster
 
-# --- completion: names of nodes and workloads in the dump of --from
-# ------------------------------------------------------
+# --- completion: names of nodes and workloads in the dump of --from --------------------------------------------------
 
 
 #: Larger dumps (in bytes) take too long to read for a completion.
@@ -80,39 +80,39 @@ Manifests = Annotated[
 ]
 Filenames = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same as MANIFEST, as in kubectl. Repeatable."),
+    Option("The same as MANIFEST, as in kubectl. Repeatable.", metavar="MANIFEST", name="filename", short="-f"),
 ]
 
 
-def _namespace(name: str | None) -> str | None:
+def check_namespace(name: str) -> None:
+    """Check that it can be the name of a namespace.
+
+    Raises:
+        ValueError: it cannot.
+    """
     from kwhatif.kube.matching.field_errors import dns_label_errors
 
-    wrong = dns_label_errors(name) if name else ()
+    wrong = dns_label_errors(name)
     if wrong:
-        raise typer.BadParameter(f"{name!r} is not the name of a namespace: {'; '.join(wrong)}")
-    return name
+        raise ValueError(f"{name!r} is not the name of a namespace: {'; '.join(wrong)}")
 
 
-def _namespace_option(said: str) -> Any:
-    return typer.Option("--namespace", "-n", help=said, metavar="NAME", callback=_namespace)
+def _namespace(said: str) -> Option:
+    return Option(said, metavar="NAME", short="-n", check=check_namespace)
 
 
 Namespace = Annotated[
     str | None,
-    _namespace_option("Namespace for objects that do not name one. Without it, that of the context, or default."),
+    _namespace("Namespace for objects that do not name one. Without it, that of the context, or default."),
 ]
 #: For commands where `-n` leaves out other namespaces.
 FindingsIn = Annotated[
-    str | None, _namespace_option("Only findings about workloads of this namespace. Default: all namespaces.")
+    str | None, _namespace("Only findings about workloads of this namespace. Default: all namespaces.")
 ]
 PodsIn = Annotated[
-    str | None, _namespace_option("Only pods of this namespace, also the namespace of a NAME. Default: all namespaces.")
+    str | None, _namespace("Only pods of this namespace, also the namespace of a NAME. Default: all namespaces.")
 ]
-
-
-AllNamespaces = Annotated[
-    bool, typer.Option("--all-namespaces", "-A", help="Pods of all namespaces, even if -n is given.")
-]
+AllNamespaces = Annotated[bool, Option("Pods of all namespaces, even if -n is given.", short="-A")]
 
 
 #: Formats of an answer; of an answer about several nodes; and of findings.
@@ -136,13 +136,12 @@ def one_of(choices: object) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def output_option(choices: object, besides: str = "") -> Any:
+def output_option(choices: object, besides: str = "") -> Option:
     """The option `--output` with these formats."""
-    said = f"How to print the answer: {one_of(choices)}{besides}."
-    return typer.Option("--output", "-o", metavar="FORMAT", help=said)
+    return Option(f"How to print the answer: {one_of(choices)}{besides}.", metavar="FORMAT", short="-o")
 
 
-def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> OptionInfo:
+def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> Option:
     """The option `--fail-on` of a command whose answers can meet these conditions, besides caveats.
 
     Args:
@@ -153,14 +152,10 @@ def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> Op
     alone = (*conditions, "missing", "caveats")
     allowed = (*conditions, *also, "missing", "caveats")
 
-    def check(text: str) -> str:
+    def check(text: str) -> None:
         from kwhatif.policy.fail_on import parse_fail_on
 
-        try:
-            parse_fail_on(text, allowed)
-        except ValueError as wrong:
-            raise typer.BadParameter(str(wrong)) from wrong
-        return text
+        parse_fail_on(text, allowed)
 
     def complete(incomplete: str) -> list[str]:
         from kwhatif.kube.model.caveat import CODES
@@ -171,28 +166,19 @@ def fail_on(*conditions: str, also: Sequence[str] = (), besides: str = "") -> Op
         return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
 
     said = f"What makes the exit code 1: none, or a list of {', '.join(alone)}, or the code of a caveat.{besides}"
-    option: OptionInfo = typer.Option("--fail-on", metavar="LIST", help=said, callback=check, autocompletion=complete)
-    return option
+    return Option(said, metavar="LIST", check=check, complete=complete)
 
 
 #: Conditions about the simulation of what follows.
 OF_AFTERMATH = ("pending", "stalled", "cycling")
-ColorOption = Annotated[
-    Color,
-    typer.Option("--color", metavar="WHEN", help=f"When to use colours: {one_of(Color)}. NO_COLOR is honoured."),
-]
-OutputOption = Annotated[Output, output_option(Output)]
-SweepOutputOption = Annotated[SweepOutput, output_option(SweepOutput, "; junit needs --each")]
-FailOn = Annotated[
-    str,
-    fail_on(
-        *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation"),
-        also=OF_AFTERMATH,
-        besides=" With --aftermath also pending, stalled and cycling.",
-    ),
-]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the whole story, with the cause of each event.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
+#: The option `--fail-on` of commands about pods.
+OF_PODS = fail_on(
+    *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation"),
+    also=OF_AFTERMATH,
+    besides=" With --aftermath also pending, stalled and cycling.",
+)
+ColorOption = Annotated[Color, Option(f"When to use colours: {one_of(Color)}. NO_COLOR is honoured.", metavar="WHEN")]
+Explain = Annotated[bool, Option("Show the whole story, with the cause of each event.")]
 
 
 def _complete_report(incomplete: str) -> list[str]:
@@ -209,17 +195,6 @@ def _complete_report(incomplete: str) -> list[str]:
     return [option for option in (f"{name}={file}" for name, file in names.items()) if option.startswith(incomplete)]
 
 
-ReportFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--report",
-        metavar="FORMAT=FILE",
-        help="Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab.",
-        autocompletion=_complete_report,
-    ),
-]
-
-
 def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
     """Formats and files, or a usage error."""
     from kwhatif.render.formats import FORMATS
@@ -228,9 +203,7 @@ def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
     for text in texts:
         name, _, file = text.partition("=")
         if name not in FORMATS or not file:
-            raise typer.BadParameter(
-                f"{text!r} is not FORMAT=FILE with a format of {', '.join(FORMATS)}", param_hint="--report"
-            )
+            raise OptionError("--report", f"{text!r} is not FORMAT=FILE with a format of {', '.join(FORMATS)}")
         made.append((name, Path(file)))
     return made
 
@@ -240,14 +213,21 @@ class Printing:
     """How an answer is printed, in any format."""
 
     color: ColorOption = "auto"
-    quiet: Quiet = False
-    report: ReportFiles = None
+    quiet: Annotated[bool, Option("Print only the verdicts.", short="-q")] = False
+    report: Annotated[
+        list[str] | None,
+        Option(
+            "Write the report to a file as well: html, markdown, json, yaml, junit, sarif, github, gitlab.",
+            metavar="FORMAT=FILE",
+            complete=_complete_report,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse files in unknown formats.
 
         Raises:
-            BadParameter: in words for the user.
+            OptionError: in words for the user.
         """
         _ = self.files
 
@@ -257,27 +237,17 @@ class Printing:
         return parse_reports(self.report) if self.report else ()
 
 
-def check_output(output: SweepOutput, *, each: bool) -> None:
-    """Check that `-o junit` has scenarios: JUnit has a test for each.
-
-    Raises:
-        BadParameter: there are no scenarios.
-    """
-    if output == "junit" and not each:
-        raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
-
-
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
     """All manifests on the command line, at least one.
 
     Raises:
-        typer.BadParameter: None is.
+        OptionError: there is none.
     """
     named = [*joined(manifests), *(filenames or ())]
     if not named:
-        raise typer.BadParameter(
+        raise OptionError(
+            "MANIFEST",
             "name a file, a directory, a glob, - for standard input, or an object of the cluster: deploy/shop/web",
-            param_hint="MANIFEST",
         )
     return named
 
@@ -297,29 +267,24 @@ def read_once(path: str | None) -> Any:
     return kwhatif.text(standard_input().read(), STDIN) if path == "-" else path
 
 
-def seconds(text: str, option: str) -> float:
+def seconds(text: str) -> float:
     """The seconds of an option such as `--min-interval 10s`; 0 for no limit.
 
     Raises:
-        typer.BadParameter: it is not a time.
+        ValueError: it is not a time.
     """
     from kwhatif.sources.network import parse_timeout
 
-    try:
-        return parse_timeout(text) or 0.0
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint=option) from wrong
+    return parse_timeout(text) or 0.0
 
 
 def listening_at(text: str) -> tuple[str, int]:
     """The address and the port of `--listen`.
 
     Raises:
-        typer.BadParameter: it is not an address.
+        ValueError: it is not an address.
     """
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
-        raise typer.BadParameter(
-            f"{text!r} is not an address and a port, such as 127.0.0.1:9095", param_hint="--listen"
-        )
+        raise ValueError(f"{text!r} is not an address and a port, such as 127.0.0.1:9095")
     return host.strip("[]"), int(port)

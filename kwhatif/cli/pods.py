@@ -6,39 +6,41 @@ from typing import Annotated, Literal
 
 import typer
 
-from kwhatif.api.options import JudgingOptions, PodSelection, ReadingOptions
+import kwhatif
+from kwhatif.api.options import JudgingOptions, Option, OptionError, PodSelection, ReadingOptions
+from kwhatif.api.refusals import check_judging
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import Growth
 from kwhatif.cli.options import (
+    OF_PODS,
     AllNamespaces,
-    FailOn,
     Filenames,
     Manifests,
     Namespace,
-    OutputOption,
+    Output,
     PodsIn,
     Printing,
     described,
     fail_on,
     joined,
     named,
+    output_option,
 )
+from kwhatif.cli.question import Ask, question
 from kwhatif.cli.run import Style, answer, parse_conditions, print_data
 
 
+@question(OF_PODS, "unschedulable", grows=True)
 def schedule(
     *,
-    cluster: SchedulerSource,
     growth: Growth,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
     judging: JudgingOptions,
     reading: ReadingOptions,
-    output: OutputOption = "table",
-    fail_on: FailOn = "unschedulable",
-    printing: Printing,
-) -> None:
+    output: Output,
+) -> Ask:
     """If this is applied, where do its pods land? If they fit nowhere: which pods do they evict?
 
     \b
@@ -48,32 +50,20 @@ def schedule(
       kubectl get no,po,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
       kwhatif schedule pod.yaml --from cluster.yaml -o wide
     """
-    import kwhatif
-
-    growth.refuse("--alone", judging["alone"])
-    growth.refuse("--no-admission", not judging["admission"])
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging["aftermath"])
-    pods = named(manifests, filename)
-
-    answers = cluster.ask(
-        lambda session, names: kwhatif.schedule(
-            session,
-            *names,
-            namespace=namespace,
-            described=described(output),
-            **judging,
-            **reading,
+    check_judging(alone=judging["alone"], admission=judging["admission"], grows=growth.is_asked)
+    return Ask(
+        lambda session, names, _: kwhatif.schedule(
+            session, *names, namespace=namespace, described=described(output), **judging, **reading
         ),
-        pods,
+        named(manifests, filename),
         namespace=namespace,
-        growth=growth,
+        aftermath=judging["aftermath"],
     )
-    answer(answers, Style(output, printing), conditions)
 
 
+@question(OF_PODS, "unschedulable", grows=True)
 def preempt(
     *,
-    cluster: SchedulerSource,
     growth: Growth,
     manifests: Annotated[
         list[str] | None,
@@ -85,11 +75,9 @@ def preempt(
     selection: PodSelection,
     judging: JudgingOptions,
     reading: ReadingOptions,
-    output: OutputOption = "table",
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
-    fail_on: FailOn = "unschedulable",
-    printing: Printing,
-) -> None:
+    explain: Annotated[bool, Option("Explain the decision step by step.")] = False,
+    output: Output,
+) -> Ask:
     """Which pods would these pods evict, where, and why there?
 
     Without a manifest, it asks about every pending pod of the cluster (with -n, of a namespace), in queue order.
@@ -99,40 +87,25 @@ def preempt(
       kwhatif preempt pod.yaml --from cluster.yaml
       kwhatif preempt --explain --from cluster.yaml
     """
-    import kwhatif
-
-    namespace = None if all_namespaces else namespace
-    growth.refuse("--alone", judging["alone"])
-    growth.refuse("--no-admission", not judging["admission"])
-    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=judging["aftermath"])
+    check_judging(alone=judging["alone"], admission=judging["admission"], grows=growth.is_asked)
     pods = [*joined(manifests), *(filename or ())]
     if pods and any(selection.values()):
-        raise typer.BadParameter("it chooses among pending pods: leave the manifests out", param_hint="--selector")
-
-    answers = cluster.ask(
-        lambda session, names: kwhatif.preempt(
-            session,
-            *names,
-            namespace=namespace,
-            described=None if explain else described(output),
-            **selection,
-            **judging,
-            **reading,
+        raise OptionError("--selector", "it chooses among pending pods: leave the manifests out")
+    where, most = None if all_namespaces else namespace, None if explain else described(output)
+    return Ask(
+        lambda session, names, _: kwhatif.preempt(
+            session, *names, namespace=where, described=most, **selection, **judging, **reading
         ),
         pods,
-        namespace=namespace,
-        growth=growth,
+        namespace=where,
+        explain=explain,
+        aftermath=judging["aftermath"],
     )
-    answer(answers, Style(output, printing, explain), conditions)
 
 
-QueueFailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "not-requeued")]
-
-
+@question(fail_on("unschedulable", "gated", "preemption", "budget-violation", "not-requeued"), "none", grows=True)
 def queue(
     *,
-    cluster: SchedulerSource,
-    growth: Growth,
     pods: Annotated[
         list[str] | None,
         typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),
@@ -140,11 +113,8 @@ def queue(
     namespace: PodsIn = None,
     all_namespaces: AllNamespaces = False,
     selection: PodSelection,
-    output: OutputOption = "table",
-    explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
-    fail_on: QueueFailOn = "none",
-    printing: Printing,
-) -> None:
+    explain: Annotated[bool, Option("Show for every pod what would wake it.")] = False,
+) -> Ask:
     """Which pods are pending, in the order in which the scheduler takes them?
 
     It shows what rejected each pod, and its outcome if it is tried now; for named pods also what would wake them.
@@ -156,31 +126,13 @@ def queue(
       kwhatif queue -n shop -l app=web --from cluster.yaml
       kwhatif queue --if "add 1 node like general-a1" --from cluster.yaml
     """
-    import kwhatif
-
-    namespace = None if all_namespaces else namespace
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
-    answers = cluster.ask(
-        lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain, **selection),
+    where = None if all_namespaces else namespace
+    return Ask(
+        lambda session, names, _: kwhatif.pending(session, *names, namespace=where, explain=explain, **selection),
         joined(pods),
-        namespace=namespace,
-        growth=growth,
+        namespace=where,
+        explain=explain,
     )
-    answer(answers, Style(output, printing, explain), conditions)
-
-
-ForOption = Annotated[
-    Literal["gate"] | None,
-    typer.Option(
-        "--for",
-        metavar="gate",
-        help="Print only the smallest fix for each failing workload, in the Markdown of the gate.",
-    ),
-]
-Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="The most pieces of advice for each workload.")]
-Workloads = Annotated[
-    int, typer.Option("--workloads", metavar="N", min=1, help="The number of failing workloads that get advice.")
-]
 
 
 def advise(
@@ -190,12 +142,15 @@ def advise(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
-    most: Most = 6,
-    workloads: Workloads = 10,
-    for_: ForOption = None,
+    most: Annotated[int, Option("The most pieces of advice for each workload.", metavar="N", min=1)] = 6,
+    workloads: Annotated[int, Option("The number of failing workloads that get advice.", metavar="N", min=1)] = 10,
+    for_: Annotated[
+        Literal["gate"] | None,
+        Option("Print only the smallest fix for each failing workload, in the Markdown of the gate.", metavar="gate"),
+    ] = None,
     reading: ReadingOptions,
-    output: OutputOption = "table",
-    fail_on: FailOn = "unschedulable",
+    output: Annotated[Output, output_option(Output)] = "table",
+    fail_on: Annotated[str, OF_PODS] = "unschedulable",
     printing: Printing,
 ) -> None:
     """What are the smallest changes after which this fits, in the manifest, in the cluster, or by waiting?
@@ -207,29 +162,22 @@ def advise(
       kwhatif advise deployment.yaml --from cluster.yaml
       kwhatif advise pod/shop/checkout --from cluster.yaml
     """
-    import kwhatif
-
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
     if for_ is not None and output != "table":
-        raise typer.BadParameter(f"it is Markdown: leave out -o {output}", param_hint="--for")
+        raise OptionError("--for", f"it is Markdown: leave out -o {output}")
 
     answers = cluster.ask(
         lambda session, names: kwhatif.advise(
-            session,
-            *names,
-            most=most,
-            workloads=workloads,
-            namespace=namespace,
-            **reading,
+            session, *names, most=most, workloads=workloads, namespace=namespace, **reading
         ),
         pods,
         namespace=namespace,
         growth=growth,
     )
-    if for_ is not None:
-        from kwhatif.render.markdown import fixes_to_markdown
-
-        print_data(fixes_to_markdown(answers.report), "markdown")
+    if for_ is None:
+        answer(answers, Style(output, printing), conditions)
         return
-    answer(answers, Style(output, printing), conditions)
+    from kwhatif.render.markdown import fixes_to_markdown
+
+    print_data(fixes_to_markdown(answers.report), "markdown")

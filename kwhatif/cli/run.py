@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kwhatif.api.options import OptionError
 from kwhatif.cli.answers import WATCHER, Answers, formatted, write_reports
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
@@ -78,14 +79,14 @@ def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = Tr
     """The conditions of `--fail-on`; `strict` adds missing information.
 
     Raises:
-        BadParameter: a condition is about what follows, which is not simulated.
+        OptionError: a condition is about what follows, which is not simulated.
     """
     from kwhatif.policy.fail_on import parse_fail_on
 
     found = parse_fail_on(fail_on)
     unmet = [] if aftermath else [name for name in found if name in OF_AFTERMATH]
     if unmet:
-        raise typer.BadParameter(f"needs --aftermath for {', '.join(unmet)}", param_hint="--fail-on")
+        raise OptionError("--fail-on", f"needs --aftermath for {', '.join(unmet)}")
     return (*found, *(("missing",) if strict else ()))
 
 
@@ -104,11 +105,13 @@ class Style(NamedTuple):
         return Detail(now=clock(), wide=self.output == "wide", explain=self.explain, quiet=self.printing.quiet)
 
 
-def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
-    """Write and print the report, and exit with 1 if one of the conditions is true."""
+def answer(answers: Answers, style: Style, conditions: tuple[str, ...], code: ExitCode | None = None) -> None:
+    """Write and print the report, and exit with 1 if one of the conditions is true; or in any case with `code`."""
     from kwhatif.policy.fail_on import fails
 
-    deliver(answers, style, ExitCode.ANSWERED_NO if fails(answers.report, conditions) else ExitCode.OK)
+    if code is None:
+        code = ExitCode.ANSWERED_NO if fails(answers.report, conditions) else ExitCode.OK
+    deliver(answers, style, code)
 
 
 def deliver(answers: Answers, style: Style, code: ExitCode) -> None:
@@ -141,7 +144,7 @@ def print_answers(answers: Answers, style: Style) -> None:
     elif style.output in COMPARISONS:
         print_data(COMPARISONS[style.output](comparison), style.output)
     else:
-        raise typer.BadParameter(f"there is no {style.output} of two answers", param_hint="--compare")
+        raise OptionError("--compare", f"there is no {style.output} of two answers")
 
 
 def print_report(answers: Answers, style: Style) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import Option, OptionError
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import Without
 from kwhatif.cli.options import listening_at, seconds
@@ -25,27 +26,21 @@ _LOOK = 1.0
 def serve(
     *,
     cluster: Annotated[SchedulerSource, Without("from_", "at", "compare", "call_extenders")],
-    metrics: Annotated[bool, typer.Option("--metrics", help="Serve metrics for Prometheus at /metrics.")] = False,
+    metrics: Annotated[bool, Option("Serve metrics for Prometheus at /metrics.")] = False,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen; by default only for this machine.")
+        str, Option("Where to listen; by default only for this machine.", metavar="ADDRESS:PORT", check=listening_at)
     ] = "127.0.0.1:9095",
     capacity_of: Annotated[
         list[str] | None,
-        typer.Option(
-            "--capacity-of", metavar="FILE", help="Measure how many more pods of this manifest fit. Repeatable."
-        ),
+        Option("Measure how many more pods of this manifest fit. Repeatable.", metavar="FILE"),
     ] = None,
-    pool_label: Annotated[
-        str, typer.Option("--pool-label", metavar="LABEL", help="The node label that names a node's pool.")
-    ] = "",
+    pool_label: Annotated[str, Option("The node label that names a node's pool.", metavar="LABEL")] = "",
     min_interval: Annotated[
-        str, typer.Option("--min-interval", metavar="TIME", help="The shortest time between two measurements.")
+        str, Option("The shortest time between two measurements.", metavar="TIME", check=seconds)
     ] = "15s",
     sweep_interval: Annotated[
         str,
-        typer.Option(
-            "--sweep-interval", metavar="TIME", help="The same for drains and losses of nodes, which take longer."
-        ),
+        Option("The same for drains and losses of nodes, which take longer.", metavar="TIME", check=seconds),
     ] = "5m",
 ) -> None:
     """Watch the live cluster, and serve metrics: pending pods, nodes that cannot be drained, the worst loss, free room.
@@ -58,10 +53,10 @@ def serve(
     from kwhatif.cli.metrics import Page, serving  # not needed for --help
 
     if not metrics:
-        raise typer.BadParameter("say what to serve: --metrics", param_hint="--metrics")
+        raise OptionError("--metrics", "say what to serve: --metrics")
     _require_client()
     address = listening_at(listen)
-    intervals = seconds(min_interval, "--min-interval"), seconds(sweep_interval, "--sweep-interval")
+    intervals = seconds(min_interval), seconds(sweep_interval)
     templates = _read(capacity_of or ())
     page = Page()
     with serving(address, page) as url, cluster.watch() as live:  # meanwhile the page says that it is not ready
@@ -76,7 +71,7 @@ def _require_client() -> None:
         import prometheus_client  # noqa: F401
     except ImportError:
         message = "it needs prometheus-client: pip install 'kwhatif[metrics]'"
-        raise typer.BadParameter(message, param_hint="--metrics") from None
+        raise OptionError("--metrics", message) from None
 
 
 def _read(files: Sequence[str]) -> Mapping[str, Source]:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kwhatif.api.options import KindsOption
+from kwhatif.api.options import KindsOption, Option, OptionError
 from kwhatif.cli.cluster import ClusterSource
 from kwhatif.cli.option_groups import expanded
-from kwhatif.cli.options import ColorOption, seconds
+from kwhatif.cli.options import ColorOption, output_option, seconds
 from kwhatif.cli.run import now, print_blocks, print_data
 from kwhatif.cli.usage import Command, CommandGroup
 
 if TYPE_CHECKING:
     from kwhatif.api.live import LiveCluster
 
-#: Formats of an inventory.
 app = typer.Typer(
     cls=CommandGroup,
     help="A cluster in one file: save it, describe it.",
@@ -36,30 +35,23 @@ def save(
         str | None,
         typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst."),
     ] = None,
-    images: Annotated[
-        bool, typer.Option("--images", help="Keep the names of images, so that ImageLocality can score nodes.")
-    ] = False,
-    anonymize: Annotated[bool, typer.Option("--anonymize", help="Rename everything; decisions stay the same.")] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="With --anonymize: print which texts are not renamed, where, and why.")
-    ] = False,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Watch the live cluster, and write the file again when it has changed.")
-    ] = False,
+    images: Annotated[bool, Option("Keep the names of images, so that ImageLocality can score nodes.")] = False,
+    anonymize: Annotated[bool, Option("Rename everything; decisions stay the same.")] = False,
+    report: Annotated[bool, Option("With --anonymize: print which texts are not renamed, where, and why.")] = False,
+    follow: Annotated[bool, Option("Watch the live cluster, and write the file again when it has changed.")] = False,
     record: Annotated[
-        str | None,
-        typer.Option("--record", metavar="DIR", help="Watch the live cluster, and record its history in this folder."),
+        str | None, Option("Watch the live cluster, and record its history in this folder.", metavar="DIR")
     ] = None,
     every: Annotated[
         str,
-        typer.Option(
-            "--every",
+        Option(
+            "With --follow: the shortest time between two files. With --record: how often to record.",
             metavar="TIME",
-            help="With --follow: the shortest time between two files. With --record: how often to record.",
+            check=seconds,
         ),
     ] = "1m",
     keep: Annotated[
-        str, typer.Option("--keep", metavar="TIME", help="With --record: delete older history, such as 48h.")
+        str, Option("With --record: delete older history, such as 48h.", metavar="TIME", check=seconds)
     ] = "24h",
     color: ColorOption = "auto",
 ) -> None:
@@ -77,15 +69,15 @@ def save(
     from kwhatif.sources.saving.formats import format_of
 
     if report and not anonymize:
-        raise typer.BadParameter("lists what --anonymize keeps: give both", param_hint="--report")
+        raise OptionError("--report", "lists what --anonymize keeps: give both")
     if file is None and record is None:
-        raise typer.BadParameter("name the file to write, or a folder with --record", param_hint="FILE")
+        raise OptionError("FILE", "name the file to write, or a folder with --record")
     if record is not None and anonymize:
-        raise typer.BadParameter("every moment would have other names: leave it out", param_hint="--anonymize")
+        raise OptionError("--anonymize", "every moment would have other names: leave it out")
     try:
         format_of("any.json" if file is None else file)
     except ValueError as wrong:
-        raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
+        raise OptionError("FILE", f"{file} {wrong}") from wrong
     if follow or file is None or record is not None:
         _follow(_Followed(file, record, every, keep, images=images, anonymize=anonymize), where, kinds)
         return
@@ -119,10 +111,10 @@ class _Followed:
 
         self._file, self._record = file, record
         self._images, self._anonymize = images, anonymize
-        self.every = seconds(every, "--every")
+        self.every = seconds(every)
         self._recorder = None
         if record is not None:
-            kept = seconds(keep, "--keep")
+            kept = seconds(keep)
             self._recorder = Recorder(record, every=self.every, keep=kept, images=images)
 
     @property
@@ -149,7 +141,7 @@ def _follow(followed: _Followed, where: ClusterSource, kinds: KindsOption) -> No
     from kwhatif.api.live import watch
 
     if where.from_:
-        raise typer.BadParameter("a live cluster is followed: leave it out", param_hint="--from")
+        raise OptionError("--from", "a live cluster is followed: leave it out")
     with watch(strict=where.strict, live=where.live(), **kinds) as live:
         live.settle()
         has_changed = is_known = True
@@ -176,7 +168,7 @@ def info(
     ] = None,
     output: Annotated[
         Literal["table", "json"],
-        typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json."),
+        output_option(Literal["table", "json"]),
     ] = "table",
     color: ColorOption = "auto",
 ) -> None:

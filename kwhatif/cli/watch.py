@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kwhatif.api.options import Option, OptionError
 from kwhatif.cli.answers import WATCHER
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.maintenance import drain, outage
@@ -36,7 +37,7 @@ class Watched(Command):
 
     def invoke(self, ctx: Any) -> None:
         """Ask, show, wait, and so on."""
-        watching = Watching(seconds(ctx.parent.params["min_interval"], "--min-interval"))
+        watching = Watching(seconds(ctx.parent.params["min_interval"]))
         with watching.current():
             while True:
                 super().invoke(ctx)
@@ -49,10 +50,11 @@ for command in (schedule, preempt, drain, outage, capacity, queue, advise):
 
 
 @app.callback()
+@expanded
 def watch(
     min_interval: Annotated[
         str,
-        typer.Option("--min-interval", metavar="TIME", help="The shortest time between two answers, such as 10s."),
+        Option("The shortest time between two answers, such as 10s.", metavar="TIME", check=seconds),
     ] = "1s",
 ) -> None:
     """Ask a question again whenever the cluster has changed, and show what is different in the answer.
@@ -63,7 +65,6 @@ def watch(
       kwhatif watch --min-interval 10s queue -o json
       kwhatif watch drain --each pool=general --ignore-daemonsets
     """
-    seconds(min_interval, "--min-interval")
 
 
 # --- repeated questions ----------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def _display(style: Style) -> _Display:
         return _JsonLines(style)
     if style.output not in ("table", "wide"):
         message = f"there is no {style.output} of an answer that changes: table, wide or json"
-        raise typer.BadParameter(message, param_hint="--output")
+        raise OptionError("--output", message)
     return _OnTerminal(style) if sys.stdout.isatty() else _Lines(style)
 
 

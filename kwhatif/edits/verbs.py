@@ -24,12 +24,13 @@ from kwhatif.edits.words import (
 )
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.quantity import parse_duration, parse_quantity
+from kwhatif.report.edit_notes import EditNote
 
 
 class Reader(Protocol):
     """What parsing an edit needs from outside: files, and the API server's table of fields."""
 
-    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[EditNote]]:
         """The objects of a manifest (a file name, or an object as data), and notes about them.
 
         Raises:

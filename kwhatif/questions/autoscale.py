@@ -40,12 +40,12 @@ from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import with_groups
 from kwhatif.questions.manifests.daemons import arrive
 from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.pod_groups import GroupTurns
 from kwhatif.questions.session.node_autoscalers import Scaling
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.report import Report
 from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DrainedRow, LandedRow, MovedGroupRow
+from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import Engine
@@ -68,10 +68,10 @@ def rounds_of(
         loop, found = loop.look(state, profiles, scaling.at)
         if not found.nodes:
             break
-        engine = InstantEngine(state.fork(), profiles)
+        engine = InstantEngine(state.fork(), profiles, evicts=False)
         state = engine.api_server.state
         arrive(NewPods(engine.api_server), found.nodes, profiles)
-        placed = tuple(_placed(engine, profiles))
+        placed = _placed(engine)
         loop = replace(loop.placing(placed), autoscaler=loop.autoscaler.with_nodes(found.nodes))
         if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
@@ -92,22 +92,19 @@ def _waits_for_others(info: PodInfo, state: State) -> bool:
     return has_groups(state.cluster) and group_of(info.pod) in state.cluster.all(PodGroup)
 
 
-def _placed(engine: InstantEngine, profiles: Mapping[str, Profile]) -> Iterator[Destination]:
+def _placed(engine: InstantEngine) -> tuple[Destination, ...]:
     """Give the pending pods their nodes, as the scheduler does; those that would have to evict others go on waiting.
 
     The scheduler places a group of pods as a whole, though no autoscaler knows of groups.
     """
-    state, groups = engine.api_server.state, GroupTurns(profiles, engine, evicts=False)
-    for pod in in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events):
-        of_group = groups.decide(pod)
-        if of_group is not None:
-            if of_group.node is not None:
-                yield Destination(pod=pod.key, node=of_group.node)
-            continue
-        result = engine.attempt(pod)
+    state, placed = engine.api_server.state, list[Destination]()
+
+    def note(result: ScheduleResult) -> None:
         if result.outcome == "Placed" and result.node is not None:
-            engine.carry_out(pod, result)
-            yield Destination(pod=pod.key, node=result.node)
+            placed.append(Destination(pod=result.pod.key, node=result.node))
+
+    engine.run(in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events), note, note)
+    return tuple(placed)
 
 
 #: How many times an autoscaler looks, unless it adds nothing.

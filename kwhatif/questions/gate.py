@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.new_objects import check_workload
 from kwhatif.edits.edit import Apply, SourcedEdit
+from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat import Caveat, merged
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
@@ -30,6 +32,9 @@ from kwhatif.report import Report
 from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 
+if TYPE_CHECKING:
+    from kwhatif.questions.story.settled_cluster import Outcome, S, ScenarioPlayer
+
 
 def _is_refused(obj: Any, cluster: Cluster) -> bool:
     """Whether the API server refuses the workload; for a pod this shows when it is created."""
@@ -37,10 +42,10 @@ def _is_refused(obj: Any, cluster: Cluster) -> bool:
 
 
 def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iterable[Caveat]]:
-    """The story of applying the manifests, and its caveats.
+    """What happens in time when the manifests are applied, and the caveats of that simulation.
 
-    Not applied are objects that the API server refuses, Helm hooks that end, and objects that were asked for by name:
-    these are in the cluster already. If nothing is left to apply, the story is that of the pending pods.
+    Objects that the API server refuses are left out, as are Helm hooks that end, and objects that were asked for by
+    name, which are in the cluster already. If nothing is left to apply, it is about the pending pods.
 
     Raises:
         InputError: an object cannot be applied.
@@ -58,50 +63,84 @@ def aftermath(session: Session, applied: Sequence[Applied]) -> tuple[Story, Iter
     return played(session, [SourcedEdit("manifests", each) for each in applies], Parameters())
 
 
-def gate(  # noqa: PLR0913 - all that the policy looks at
-    session: Session,
-    question: Question,
-    book: Rulebook,
-    *,
-    today: date,
-    strict: bool = False,
-    fixes: int = 0,
-    fragile: Sequence[Fragile] = (),
-    audited: Audited = Audited(),  # noqa: B008 - frozen
-) -> Report:
-    """The answer, with the policy's findings.
+class Play(Protocol):
+    """Plays scenarios, here or in several processes."""
 
-    Args:
-        session: the cluster.
-        question: what is applied.
-        book: the policy.
-        today: decides which exceptions of the policy have expired.
-        strict: whether missing information is a failure.
-        fixes: the number of workloads that do not fit to find the smallest fix for.
-        fragile: what the rule `survives` found.
-        audited: what the rule `audit` found.
-    """
+    def __call__(self, player: ScenarioPlayer[S, Outcome], scenarios: Sequence[S], /) -> Iterable[Outcome]:
+        """The outcomes, in any order."""
+
+
+class GateQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What is applied, and what the answer is held to."""
+
+    question: Question
+    book: Rulebook
+    #: Decides which exceptions of the policy have expired.
+    today: date
+    #: Whether missing information is a failure.
+    strict: bool = False
+    #: The number of workloads that do not fit to find the smallest fix for.
+    fixes: int = 0
+
+
+def gate(session: Session, asked: GateQuestion, play: Play) -> Report:
+    """The answer, with the policy's findings; `play` plays what the rules `survives` and `audit` ask about."""
+    book, rules = asked.book, asked.book.policy
+    fragile, of_nodes = _fragile(session, asked, play)
+    audited, of_audit = _audited(session, asked, play)
+    question = replace(asked.question, caveats=(*asked.question.caveats, *of_nodes, *of_audit), max_age=max_age(rules))
     capture = Capture(session)
-    question = replace(question, max_age=max_age(book.policy))
-    question = capture.of(question) if fixes else question
+    question = capture.of(question) if asked.fixes else question
     answer = judge(session, replace(question, reacts=True))
-    story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
+    story, caveats = aftermath(session, question.applied) if rules.aftermath else (None, ())
     answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
         book,
         answer.judged,
         {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
-        today=today,
+        today=asked.today,
         reacted=answer.reacted,
         caveats=merged(answer.caveats),
-        strict=strict,
+        strict=asked.strict,
         known=_known(session.cluster, answer.cluster),
         story=story,
         fragile=fragile,
         audited=audited,
     )
-    advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
+    limits = Limits(1, asked.fixes, evicting=False)
+    advice = advise(session, question, answer, capture.scenes, limits) if asked.fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
+
+
+def _objects(asked: GateQuestion) -> list[KubernetesObject]:
+    return [each.object for each in in_phases(asked.question.applied).staying]
+
+
+def _fragile(session: Session, asked: GateQuestion, play: Play) -> tuple[Sequence[Fragile], Sequence[Caveat]]:
+    """What the rule `survives` finds."""
+    kinds = asked.book.policy.survives
+    if not kinds:
+        return (), ()
+    from kwhatif.questions.scenarios import survival  # most policies do without
+
+    return survival(session, _objects(asked), kinds, play)
+
+
+def _audited(session: Session, asked: GateQuestion, play: Play) -> tuple[Audited, Sequence[Caveat]]:
+    """What the rule `audit` finds."""
+    rule = asked.book.policy.audit
+    if rule is None:
+        return Audited(), ()
+    from kwhatif.questions.audit.audit import AuditQuestion, brought  # most policies do without
+    from kwhatif.questions.audit.findings import LEVELS
+    from kwhatif.questions.audit.probes import OF_CHANGES
+
+    try:
+        found, caveats = brought(session, _objects(asked), AuditQuestion(probes=rule.only or OF_CHANGES), play)
+    except InputError as wrong:
+        return Audited(unjudged="; ".join(problem.message for problem in wrong.problems)), ()
+    least = LEVELS.index(rule.min_level)
+    return Audited([each for each in found if LEVELS.index(each.finding.level) <= least]), caveats
 
 
 def _known(read: Cluster, applied: Cluster) -> policy.KnownNames:

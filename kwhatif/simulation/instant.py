@@ -1,26 +1,29 @@
 """`InstantEngine`: the engine without simulated time.
 
-Pods appear as their controllers create them, and each is tried once, in the order of the scheduler's queue. A pod that
-gets a node runs there and is ready at once; one that evicts others goes to its node at once, and their controllers do
-not see it. A pod that a controller deletes is gone at once. Nothing is retried: `Engine` does that.
+Pods are tried once: as their controllers create them, in the order of the scheduler's queue (`schedule`), or in a given
+order (`run`), members of groups with their group. A pod that gets a node runs there and is ready at once; one that
+evicts others goes to its node at once, and their controllers do not see it. A pod that a controller deletes is gone at
+once. Nothing is retried: `Engine` does that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Controller, Remove
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.pod_group import PodGroup
+from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.scheduler.batch.result import ScheduleResult
-from kwhatif.scheduler.framework.profile import Profile, scheduler_of
-from kwhatif.scheduler.pod_groups.cycle import GroupResult
+from kwhatif.scheduler.framework.attempt import run_pre_enqueue
+from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
+from kwhatif.scheduler.framework.status import Verdict
+from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupPreemption, GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.simulation.api_server import ApiServer
@@ -55,6 +58,38 @@ class _Entry(NamedTuple):
     is_known: bool
 
 
+class GroupTurn(NamedTuple):
+    """A group that was tried as a whole."""
+
+    #: Of the last attempt.
+    result: GroupResult
+    #: Key of a member -> the node on which it now runs.
+    nodes: Mapping[str, str]
+    #: What it has evicted before that; None: nothing.
+    evicted: GroupPreemption | None = None
+
+    @property
+    def victims(self) -> Sequence[PodInfo]:
+        """The pods that it has evicted."""
+        return () if self.evicted is None else self.evicted.pods
+
+    def of(self, info: PodInfo) -> ScheduleResult:
+        """The result for one of its members, with the message of the pod's condition."""
+        result, node = self.result, self.nodes.get(info.key)
+        if node is not None:
+            return ScheduleResult(info, "Placed" if self.evicted is None else "Preempts", node)
+        own = next((each for each in result.results if each.pod.key == info.key), None)
+        if own is None:
+            return ScheduleResult(info, "Unschedulable", message=result.status.without_post_filter.message)
+        message = own.message if own.node is None else f"{GROUP_UNSCHEDULABLE}, {result.status.message}"
+        return ScheduleResult(info, "Unschedulable", message=message, rejectors=own.rejectors)
+
+
+def in_group_order(members: Iterable[PodInfo]) -> list[PodInfo]:
+    """The members of a group that was not tried yet, in the order in which they are tried."""
+    return sorted(members, key=lambda each: (-each.priority, each.pod.metadata.creation_timestamp or "", each.key))
+
+
 class InstantEngine:
     """One moment."""
 
@@ -67,6 +102,7 @@ class InstantEngine:
         is_ready: Callable[[PodInfo], bool] = lambda _: False,
         *,
         counts_budgets: bool = True,
+        evicts: bool = True,
     ) -> None:
         """Set up.
 
@@ -77,6 +113,7 @@ class InstantEngine:
             clock: which stands still; None: its date does not matter.
             is_ready: whether a pod is ready as soon as it has a node; otherwise it is not ready at all.
             counts_budgets: whether budgets are counted after every eviction, not only when all pods have been tried.
+            evicts: whether pods in `run` may evict others; without, those that find no node stay as they are.
         """
         self.api_server = ApiServer.standing(state) if clock is None else ApiServer(state, clock, Chance())
         if controllers:
@@ -87,7 +124,7 @@ class InstantEngine:
         self._profiles = profiles
         self._attempts = SimulatedAttempts(self.api_server, profiles, score_single_node=True, gated=True)
         self._is_ready = is_ready
-        self._counts_budgets = counts_budgets
+        self._counts_budgets, self._evicts = counts_budgets, evicts
         self._queue: list[_Entry] = []
         self._numbers = 0
         #: By rank, how many pods are in the queue.
@@ -98,6 +135,13 @@ class InstantEngine:
         self._going: list[str] = []
         #: Keys of evicted pods: their replacements are not tried.
         self._evicted: set[str] = set()
+        #: What became of groups, by key, and the members that got a node, by UID.
+        self.group_outcomes: dict[str, GroupOutcome] = {}
+        self.group_placed: set[str] = set()
+        #: Called with the key of a group that was tried, or that is kept out of the queue.
+        self.group_watchers: list[Callable[[str], None]] = []
+        #: Key of a member -> its result.
+        self._of_members: dict[str, ScheduleResult] = {}
         self.api_server.watchers.append(self._observe)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
@@ -161,6 +205,119 @@ class InstantEngine:
                 self.api_server.write(Remove(Pod, key), "kubelet", None)
             self.reactions.react()
 
+    # --- in a given order ----------------------------------------------------------------------------
+
+    def run(
+        self,
+        pods: Iterable[PodInfo],
+        on_result: Callable[[ScheduleResult], object],
+        on_member: Callable[[ScheduleResult], object],
+    ) -> None:
+        """Try pending pods in this order, each in the cluster as those before it leave it.
+
+        A group is tried when the first of its pods has its turn, and only then.
+
+        Args:
+            pods: those that are gone when it is their turn are left out.
+            on_result: called with the result of each pod that is tried by itself, before anything changes.
+            on_member: called with the result of each pod that is tried with its group, when it is carried out.
+        """
+        for info in pods:
+            if info.key not in self.api_server.state.pods:
+                continue
+            of_member = self._of_member(info)
+            if of_member is not None:
+                on_member(of_member)
+                continue
+            result = self.attempt(info)
+            on_result(result)
+            if self._evicts or result.outcome == "Placed":
+                self.carry_out(info, result)
+
+    def _of_member(self, info: PodInfo) -> ScheduleResult | None:
+        """The result of the pod with its group; None: it is not in a group, or of another scheduler."""
+        key, cluster = group_of(info.pod), self.api_server.state.cluster
+        if not key or not has_groups(cluster) or profile_of(info.pod, self._profiles) is None:
+            return None
+        if info.key not in self._of_members:
+            members, group = self._waiting(key), cluster.get(PodGroup, key)
+            gated = self._gate_of(members)
+            if gated is not None:
+                self._of_members.update((each.key, ScheduleResult(each, "Gated", gated=gated)) for each in members)
+                self._see_group(key)
+            elif group is None:
+                return None
+            else:
+                turn = self.try_group(group, members, evicts=lambda _: self._evicts)
+                self._of_members.update((each.key, turn.of(each)) for each in members)
+        return self._of_members[info.key]
+
+    def forget_groups(self) -> None:
+        """Groups that were tried may have another turn."""
+        self._of_members.clear()
+
+    def gated(self, info: PodInfo) -> ScheduleResult | None:
+        """That the pod's group is kept out of the queue; None: it is not."""
+        key = group_of(info.pod)
+        gated = self._gate_of(self._waiting(key))
+        if gated is None:
+            return None
+        self._see_group(key)
+        return ScheduleResult(info, "Gated", gated=gated)
+
+    def _waiting(self, group: str) -> list[PodInfo]:
+        """The members that wait for a node, in the queue's order."""
+        members = self.api_server.state.members_of(group).values()
+        return in_group_order(
+            each for each in members if not each.pod.spec.node_name and profile_of(each.pod, self._profiles) is not None
+        )
+
+    def _gate_of(self, members: Iterable[PodInfo]) -> Verdict | None:
+        """What keeps the first of them out of the queue that is kept out, and so all of them."""
+        profiles = ((info, profile_of(info.pod, self._profiles)) for info in members)
+        state = self.api_server.state
+        gates = (run_pre_enqueue(profile, info, state) for info, profile in profiles if profile is not None)
+        return next(filter(None, gates), None)
+
+    def _see_group(self, key: str) -> None:
+        for watcher in self.group_watchers:
+            watcher(key)
+
+    def try_group(
+        self,
+        group: PodGroup,
+        members: Sequence[PodInfo],
+        evicts: Callable[[GroupPreemption], bool] = lambda _: True,
+    ) -> GroupTurn:
+        """Try the group, and once more when what it evicts is gone; its members run on their nodes, if it is placed.
+
+        Args:
+            group: the group.
+            members: those that wait, in the queue's order; none of them is kept out of the queue.
+            evicts: whether it may evict these pods.
+        """
+        key = key_of(group)
+        result = self._attempts.attempt_group(group, members)
+        before = self.group_outcomes.get(key)
+        evicting = () if before is None else before.evicting
+        evicted = result.preemption
+        if evicted is None or not evicted.victims or not evicts(evicted):
+            evicted = None
+        else:
+            evicting, budgets = (*evicting, result), Budgets(self.api_server.state.cluster)
+            victims = evicted.pods
+            self._evict([Victim(pod, budgets.of(pod), tuple(evicted.breaking.get(pod.key, ()))) for pod in victims])
+            result = self._attempts.attempt_group(group, members)
+        nodes: dict[str, str] = {}
+        for each in result.placed if result.is_placed else ():
+            if each.node is not None:
+                nodes[each.pod.key] = each.node
+                self.carry_out(each.pod, each)
+        self.group_outcomes[key] = GroupOutcome(result, "" if result.is_placed else result.status.message, evicting)
+        self.group_placed.update(identity(info.pod) for info in members if info.key in nodes)
+        self._see_group(key)
+        return GroupTurn(result, nodes, evicted)
+
     # --- an attempt ----------------------------------------------------------------------------------
 
     def _try(self, info: PodInfo, entry: _Entry) -> None:
@@ -182,32 +339,12 @@ class InstantEngine:
             return ScheduleResult(info, "Ignored")
         return self._attempts.attempt(info)
 
-    def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
-        """What the scheduler does with the group, whose members that wait are these, in the queue's order."""
-        return self._attempts.attempt_group(group, members)
-
-    def evict_for_group(self, result: GroupResult) -> GroupResult:
-        """The result of another attempt, once the pods that the group evicts are gone."""
-        found, state = result.preemption, self.api_server.state
-        assert found is not None, "it evicts"
-        budgets = Budgets(state.cluster)
-        victims = [Victim(pod, budgets.of(pod), tuple(found.breaking.get(pod.key, ()))) for pod in found.pods]
-        self._evict(victims)
-        return self.attempt_group(result.group, result.members)
-
     def _evict(self, victims: Sequence[Victim]) -> None:
         """The victims are gone at once; controllers do not see it."""
         self._evicted.update(victim.pod.key for victim in victims)
         self.api_server.assume(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
         if self._counts_budgets:
             disrupt(self.api_server.state, victims)
-
-    def carry_out_group(self, result: GroupResult) -> dict[str, str]:
-        """The members run on their nodes, if the group is placed: the nodes by key of the pod."""
-        placed = [(each, each.node) for each in result.placed if each.node is not None] if result.is_placed else []
-        for each, _ in placed:
-            self.carry_out(each.pod, each)
-        return {each.pod.key: node for each, node in placed}
 
     def carry_out(self, info: PodInfo, result: ScheduleResult, *, is_known: bool = False) -> None:
         """The pod runs on its node, and its victims are gone; or it stays pending, perhaps nominated to a node.

@@ -22,7 +22,7 @@ from tests.cli.test_watch import NODES, POD, PODS, Running, a_node
 from tests.http.conftest import kubeconfig_writer
 from tests.http.fake_api import FakeAPI, answer, drop, status
 from tests.http.test_watch import a_pod
-from tests.unit.test_serving_examples import EXAMPLES
+from tests.unit.cli.test_metrics import EXAMPLES
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
 

@@ -12,7 +12,7 @@ import pytest
 
 import kwhatif
 from kwhatif.kube.model.workload import DaemonSet
-from kwhatif.questions.capacity.filling import CapacityCount, Part
+from kwhatif.questions.capacity.filling import CapacityCount, CountedPart
 from kwhatif.sources.manifests.applied import read_applied
 from tests.conformance.test_sequences import CASES
 
@@ -29,7 +29,7 @@ def test_a_set_is_placed_as_kube_scheduler_does(case: Path) -> None:
         [str(case / "manifests.yaml")], session.cluster, stdin=io.BytesIO(), default_namespace="default"
     ).applied
     groups = Counter(step["pod" if step["group"].startswith("Pod/") else "group"] for step in steps)
-    parts = [Part(each, groups[_group(each.source.object)]) for each in applied if each.is_workload]
+    parts = [CountedPart(each, groups[_group(each.source.object)]) for each in applied if each.is_workload]
     if any(isinstance(part.applied.object, DaemonSet) for part in parts) or not steps:
         return
     filling = CapacityCount(session, [part for part in parts if part.times], applied)

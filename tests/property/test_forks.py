@@ -14,7 +14,7 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.outcome import Ending
 from kwhatif.questions.story.rows import story_of
 from kwhatif.questions.story.settled_cluster import SettledCluster
 from kwhatif.scheduler.framework.reference import use_reference

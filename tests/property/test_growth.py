@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import kwhatif
 from tests.examples import examples
-from tests.unit.questions.test_growth import AT, POOL, TYPES, added, web, where
-from tests.unit.questions.test_new_nodes import Json, daemon_set, node
+from tests.unit.autoscaler.test_loop import AT, POOL, TYPES, added, web, where
+from tests.unit.questions.manifests.test_daemons import Json, daemon_set, node
 
 
 @st.composite

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.options import Option, OptionError
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import Without
 from kwhatif.cli.options import listening_at
@@ -28,11 +29,11 @@ def mcp(
     cluster: Annotated[SchedulerSource, Without("compare")],
     listen: Annotated[
         str | None,
-        typer.Option(
-            "--listen",
-            metavar="ADDRESS:PORT",
-            help="Serve over HTTP at this address of this machine, to those with the token in $KWHATIF_MCP_TOKEN; where"
+        Option(
+            "Serve over HTTP at this address of this machine, to those with the token in $KWHATIF_MCP_TOKEN; where"
             " there is none, a new one is printed. Without --listen, over standard input and output.",
+            metavar="ADDRESS:PORT",
+            check=listening_at,
         ),
     ] = None,
 ) -> None:
@@ -52,7 +53,7 @@ def mcp(
     from kwhatif.cli.mcp.tools import tools
 
     if listen is None and "-" in (cluster.where.from_ or ()):
-        raise typer.BadParameter("the client speaks on standard input: name a file", param_hint="--from")
+        raise OptionError("--from", "the client speaks on standard input: name a file")
     desk = Desk()
     with ExitStack() as stack:
         source = _Source(cluster, stack)

@@ -21,7 +21,7 @@ from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation, goes_with_its_node
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.story.caveats import caveats_of_end
-from kwhatif.questions.story.ending import who
+from kwhatif.questions.story.outcome import who
 from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.report.risks import AuditCause, AuditHarm, HarmRow, ProbeName
 from kwhatif.report.story import BlockedRow, PendingRow

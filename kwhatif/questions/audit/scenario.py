@@ -16,7 +16,7 @@ from kwhatif.questions.audit.causes import PendingCause
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.outcome import Ending
 from kwhatif.questions.story.settled_cluster import ScenarioPlayer, SettledCluster, Simulation
 from kwhatif.questions.story.simulate import StepPlayer
 from kwhatif.report.risks import HarmRow, ProbeName

@@ -7,7 +7,7 @@ is admitted and placed as in `judge`, and is on its node before the next one com
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -46,20 +46,20 @@ from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.counts import wanted
 
 
-class Part(NamedTuple):
+class CountedPart(NamedTuple):
     """A workload, and how many of its pods are in each set."""
 
     applied: Applied
     times: int = 1
 
 
-def _whole_gang(part: Part, cluster: Cluster) -> Part:
+def _whole_gang(part: CountedPart, cluster: Cluster) -> CountedPart:
     """Of a workload whose pods are a group, a set has all of them; of others as many as were asked for."""
     obj = part.applied.object
     template = None if isinstance(obj, Pod | CustomResource) else template_of(obj)
     if template is None or template.spec.scheduling_group is None or not has_groups(cluster):
         return part
-    return Part(part.applied, part.times * max(wanted(obj), 1))
+    return CountedPart(part.applied, part.times * max(wanted(obj), 1))
 
 
 class Fit(NamedTuple):
@@ -72,7 +72,7 @@ class Fit(NamedTuple):
 class _Source(msgspec.Struct):
     """The pods of one workload in order, and where those of whole sets are."""
 
-    part: Part
+    part: CountedPart
     pods: Iterator[NewPod]
     priority: int = 0
     requests: Resources | None = None
@@ -90,20 +90,13 @@ class _Next(NamedTuple):
 class CapacityCount:
     """A fork of the session's cluster that is filled with sets of pods; the session is not changed."""
 
-    def __init__(
-        self,
-        session: Session,
-        parts: Sequence[Part],
-        applied: Sequence[Applied] = (),
-        template_paths: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, session: Session, parts: Sequence[CountedPart], applied: Sequence[Applied] = ()) -> None:
         """Apply everything; nothing is placed yet.
 
         Args:
             session: the cluster.
             parts: what is counted, at least one.
             applied: everything that was given; what is not a workload is part of the cluster before any pod comes.
-            template_paths: kind of custom resources -> where their pod templates are.
         """
         self._session = session
         self._state = session.state.fork()
@@ -120,7 +113,7 @@ class CapacityCount:
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
         ]
         parts = [_whole_gang(part, self._cluster) for part in parts]
-        planner = Planner(self._state, "final", template_paths or {})
+        planner = Planner(self._state, "final")
         self._sources = [_Source(part, pods_without_end(part.applied, self._new_pods, planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}
@@ -142,9 +135,8 @@ class CapacityCount:
         """Keys of the evicted pods, each with the budgets that this breaks."""
         for decision in self.evicting:
             yield from ((victim.pod, victim.violates) for victim in decision.victims)
-        for result in () if self._gangs is None else self._gangs.evicting:
-            found = result.preemption
-            yield from () if found is None else ((pod.key, found.breaking.get(pod.key, ())) for pod in found.pods)
+        for found in () if self._gangs is None else self._gangs.evicting:
+            yield from ((pod.key, found.breaking.get(pod.key, ())) for pod in found.pods)
 
     @property
     def state(self) -> State:
@@ -164,6 +156,7 @@ class CapacityCount:
     def come(self, nodes: Sequence[NewNode]) -> None:
         """New nodes are there; the cluster's pending pods are tried again."""
         arrive(self._new_pods, nodes, self._session.profiles)
+        self._engine.forget_groups()
         ours = {each.info.key for each in chain(self._next, *self._ahead)}
         self._state.apply(*(Nominate(key, None) for key in ours if self._state.nomination_of(key)))
         waits = (info for info in self._state.pending.values() if info.key not in ours)
@@ -249,21 +242,20 @@ class CapacityCount:
                 refused = denied(candidate.pod, candidate.refusal, self._cluster)
                 return self._stopped(refused, source.part.applied.source.object, None)
         self._place_earlier(members[0].info.priority)
-        before = len(gangs.evicting)
         pods = [each.info.pod for each in members]
-        result, row = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
+        turn, row = gangs.place(key, self._sets + 1, pods, self._own if evicts else None)
+        result = turn.result
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
             said = result.status.message
             stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=said, gang=row)
             return Fit(self._row(stop), None)
-        nodes = {each.pod.key: each.node for each in result.placed}
         for source, _, info in members:
-            node = nodes.get(info.key)
+            node = turn.nodes.get(info.key)
             if node is not None:
                 self._own.add(info.key)
                 self._placed.append((source, node))
-                if len(gangs.evicting) > before:
+                if turn.evicted is not None:
                     self.evicting.append(decision_about(info.pod, "Preempts", node=node, detail="short"))
         self._next = [each for each in self._next if each not in members]
         return None
@@ -288,11 +280,10 @@ class CapacityCount:
     def _place_earlier(self, priority: int | None) -> None:
         """Pending pods of the cluster that come before a pod of this priority; None: all."""
         while self._pending and (priority is None or self._pending[-1].priority >= priority):
-            info = self._pending.pop()
-            if info.key in self._state.pods:  # otherwise it was evicted
-                result = self._engine.attempt(info)
-                self.earlier.append(self._tried.decide(result, None))
-                self._engine.carry_out(info, result)
+            self._engine.run([self._pending.pop()], self._note_earlier, self._note_earlier)
+
+    def _note_earlier(self, result: ScheduleResult) -> None:
+        self.earlier.append(self._tried.decide(result, None))
 
     def _stopped(self, decision: Decision, workload: str, short: Shortage | None) -> Fit:
         outcome: StopOutcome = decision.outcome  # type: ignore[assignment] # it is neither placed nor waiting

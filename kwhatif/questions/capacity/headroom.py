@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.pod import Pod, is_node_bound
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.kube.model.workload import SCALABLE
-from kwhatif.questions.capacity.filling import CapacityCount, Part
+from kwhatif.questions.capacity.filling import CapacityCount, CountedPart
 from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.differences import Differences
@@ -38,15 +38,12 @@ MOST_SHAPES = 10
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def ask_headroom(
-    session: Session, limit: int, template_paths: Mapping[str, Sequence[str]], peak: PeakRow | None = None
-) -> Report:
+def ask_headroom(session: Session, limit: int, peak: PeakRow | None = None) -> Report:
     """Count more pods of each kind, as if it were the only one; the session is not changed.
 
     Args:
         session: the cluster.
         limit: the most pods to count of each kind.
-        template_paths: kind of custom resources -> where their pod templates are.
         peak: what the cluster is like, where it is at the peak of all workloads.
     """
     found = shapes(session.state)
@@ -55,7 +52,7 @@ def ask_headroom(
     caveats: dict[Caveat, None] = dict.fromkeys(session.caveats)
     for shape in found[:MOST_SHAPES]:
         names = _names(shape)
-        filling = CapacityCount(session, _parts(names[0], shape, session), (), template_paths)
+        filling = CapacityCount(session, _parts(names[0], shape, session))
         fit = filling.fill(limit)
         stop = [] if fit.stop is None else [fit.stop]
         rows.append(ShapeRow(running=len(shape.pods), workloads=names, fit=fit.row, gangs=len(shape.groups)))
@@ -84,11 +81,11 @@ def _names(shape: Shape) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
-def _parts(name: str, shape: Shape, session: Session) -> list[Part]:
+def _parts(name: str, shape: Shape, session: Session) -> list[CountedPart]:
     """One more of the first workload, or of the first group."""
     if shape.groups:
-        return [Part(each) for each in members_of(shape.groups[0], session.state, name)]
-    return [Part(_representative(name, shape.pods, session.cluster))]
+        return [CountedPart(each) for each in members_of(shape.groups[0], session.state, name)]
+    return [CountedPart(_representative(name, shape.pods, session.cluster))]
 
 
 def shapes(state: State) -> list[Shape]:
@@ -145,14 +142,14 @@ def _belongs(info: PodInfo, name: str) -> bool:
     return (owner_and_workload(info.pod)[1] or f"Pod {info.key}") == name
 
 
-class Peak(NamedTuple):
+class AtPeak(NamedTuple):
     """The session at the peak, and what it came to."""
 
     session: Session
     row: PeakRow
 
 
-def at_peak(session: Session) -> Peak:
+def at_peak(session: Session) -> AtPeak:
     """Scale as the edit `scale hpa to max` does, and place what waits then; pods may evict others on the way.
 
     Raises:
@@ -168,7 +165,7 @@ def at_peak(session: Session) -> Peak:
         workloads=tuple(_workloads(session, scaled, filling, said)),
         evicted=tuple(sorted(key for key in scaled.state.pods.keys() - state.pods.keys())),
     )
-    return Peak(scaled.at(state), row)
+    return AtPeak(scaled.at(state), row)
 
 
 def _workloads(

@@ -27,8 +27,8 @@ from kwhatif.report.capacity import GangFitRow
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
-from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupResult
-from kwhatif.simulation.instant import InstantEngine
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupPreemption, GroupResult
+from kwhatif.simulation.instant import GroupTurn, InstantEngine
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -116,7 +116,7 @@ def members_of(group: str, state: State, file: str) -> Iterator[Applied]:
 class TriedGang(NamedTuple):
     """One more group was tried."""
 
-    result: GroupResult
+    turn: GroupTurn
     #: Its result, under the name of the group that it is a copy of.
     row: GroupRow
 
@@ -126,8 +126,8 @@ class Gangs:
 
     def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
         self._engine, self._profiles = engine, profiles
-        #: The cycles of groups that have evicted others.
-        self.evicting: list[GroupResult] = []
+        #: What groups have evicted.
+        self.evicting: list[GroupPreemption] = []
         #: By key of the group that others are like: what is said of them.
         self._rows: dict[str, GangFitRow] = {}
 
@@ -146,18 +146,20 @@ class Gangs:
         infos = [PodInfo(_of_group(pod, group.metadata.name), state.cluster.facts.resizes) for pod in pods]
         infos.sort(key=lambda info: (-info.priority, info.key))
         state.apply(Upsert(group), *(Upsert(info.pod) for info in infos))
-        result = self._engine.attempt_group(group, infos)
-        victims = () if result.preemption is None else [pod.key for pod in result.preemption.pods]
-        if victims and spared is not None and not any(key in spared for key in victims):
-            self.evicting.append(result)
-            result = self._engine.evict_for_group(result)
-        placed = self._engine.carry_out_group(result)
+        turn = self._engine.try_group(
+            group,
+            infos,
+            lambda found: spared is not None and not any(pod.key in spared for pod in found.pods),
+        )
+        result, placed = turn.result, turn.nodes
+        if turn.evicted is not None:
+            self.evicting.append(turn.evicted)
         row = self._row(group, key, result, placed)
         state.apply(*(Delete(Pod, info.key) for info in infos if info.key not in placed))
         if not placed:
             state.apply(Delete(PodGroup, key_of(group)))
         self._note(like, result, len(pods))
-        return TriedGang(result, row)
+        return TriedGang(turn, row)
 
     def _row(self, group: PodGroup, like: str, result: GroupResult, placed: Collection[str]) -> GroupRow:
         outcome = GroupOutcome(result, "" if result.is_placed else result.status.message)

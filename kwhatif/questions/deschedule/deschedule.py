@@ -22,7 +22,7 @@ from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.deschedule.replacements import Replacements, fingerprint
 from kwhatif.questions.rows import owner_and_workload
-from kwhatif.questions.session.asked import admission_not_asked, new_pods
+from kwhatif.questions.session.admission_hooks import admission_not_asked, new_pods
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.rows import story_of
 from kwhatif.questions.story.settled_cluster import SettledCluster

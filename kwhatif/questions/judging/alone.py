@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from kwhatif.questions.decisions.described import caveats_of
 from kwhatif.questions.judging.run import ManifestOutcome
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.pod_groups import GroupTurns
+from kwhatif.questions.pod_groups import InstantGroupRows, decision_of_member
 from kwhatif.report.decision import Decision
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.scheduler.framework.profile import Profile, profile_of
@@ -35,7 +35,7 @@ from kwhatif.workloads.expand import expand
 from kwhatif.workloads.template import ReplicaGroup
 
 
-class _Group(NamedTuple):
+class _LoneGroup(NamedTuple):
     """A group of pods, in a fork in which there is no other."""
 
     trial: NewPods
@@ -65,18 +65,14 @@ class AloneRun:
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
         #: By the key of a group, where its pods are, and those of the manifests.
-        self._groups: dict[str, _Group] = {}
+        self._groups: dict[str, _LoneGroup] = {}
 
     @property
     def _state(self) -> State:
         return self._new_pods.api_server.state
 
     def add(self, applied: Applied) -> None:
-        """Decide about the object's pods; of equal ones about the first, and about a group of pods in `play`.
-
-        Raises:
-            TemplatePathError: a custom resource has no pod template where it should have one.
-        """
+        """Decide about the object's pods; of equal ones about the first, and about a group of pods in `play`."""
         update = self._apply(applied)
         if update.denied is not None:
             self._decisions.append(refusal(applied, update.denied, self._state.cluster))
@@ -161,10 +157,10 @@ class AloneRun:
         cluster = self._state.cluster
         return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
 
-    def _group(self, key: str) -> _Group:
+    def _group(self, key: str) -> _LoneGroup:
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = _Group(self._new_pods.fork(), [])
+            found = self._groups[key] = _LoneGroup(self._new_pods.fork(), [])
         return found
 
     def _join(self, applied: Applied, group: ReplicaGroup) -> None:
@@ -182,18 +178,22 @@ class AloneRun:
 
     def _place_groups(self) -> PodGroupsRow | None:
         """Decide about pods of groups, each group as if it were the only one; what becomes of the groups."""
-        rows = PodGroupsRow()
-        for _, (trial, pods) in sorted(self._groups.items()):
-            state = trial.api_server.state
-            turns = GroupTurns(self._profiles, InstantEngine(state, self._profiles))
-            decided = []
-            for candidate, applied in pods:
-                info = PodInfo(candidate.pod, state.cluster.facts.resizes)
-                decision = turns.decide(info) or ignored(candidate.pod)
-                decided.append((info, decision))
-                source = None if applied is None else applied.source
-                self._decisions.append(replace(decision, changes=candidate.changes, source=source))
-            found = turns.rows(decided)
-            if found is not None:
-                rows = PodGroupsRow((*rows.groups, *found.groups), (*rows.pods, *found.pods))
-        return rows if rows.groups else None
+        found = [self._place_group(trial, pods) for _, (trial, pods) in sorted(self._groups.items())]
+        rows = [each for each in found if each is not None]
+        groups, pods = (row for each in rows for row in each.groups), (row for each in rows for row in each.pods)
+        return PodGroupsRow(tuple(groups), tuple(pods)) if rows else None
+
+    def _place_group(self, trial: NewPods, pods: Sequence[tuple[NewPod, Applied | None]]) -> PodGroupsRow | None:
+        state, decided = trial.api_server.state, list[Decision]()
+        engine = InstantEngine(state, self._profiles)
+        rows = InstantGroupRows(engine, self._profiles)
+        infos = [PodInfo(candidate.pod, state.cluster.facts.resizes) for candidate, _ in pods]
+        engine.run(
+            infos,
+            on_result=lambda result: decided.append(ignored(result.pod.pod)),
+            on_member=lambda result: decided.append(decision_of_member(result)),
+        )
+        for (candidate, applied), decision in zip(pods, decided, strict=True):
+            source = None if applied is None else applied.source
+            self._decisions.append(replace(decision, changes=candidate.changes, source=source))
+        return rows.rows(zip(infos, decided, strict=True))

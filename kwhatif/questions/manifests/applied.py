@@ -32,7 +32,7 @@ from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup, has_groups
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Job, Namespace, NamespaceMeta
 from kwhatif.questions.rows import owner_and_workload
-from kwhatif.questions.session.asked import Subject, admission_not_asked, new_object
+from kwhatif.questions.session.admission_hooks import HookSubject, admission_not_asked, new_object
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.report.inputs import SourceRow
@@ -172,7 +172,7 @@ def not_asked(
     yield from admission_not_asked(_subjects(applied, before, decisions), cluster)
 
 
-def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[Decision]) -> Iterator[Subject]:
+def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[Decision]) -> Iterator[HookSubject]:
     for each in applied:
         obj: Any = each.object
         if not each.is_workload or (each.restarted and isinstance(obj, Pod)):
@@ -182,10 +182,10 @@ def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[D
         pod = _pod_of(obj)
         if pod is not None or isinstance(obj, CustomResource):
             meta = PodMeta(namespace=obj.metadata.namespace) if pod is None else pod.metadata
-            yield Subject(name, new_object(Pod(metadata=meta)), pods)
+            yield HookSubject(name, new_object(Pod(metadata=meta)), pods)
         if not (each.restarted or isinstance(obj, Pod | CustomResource)):
             is_there = before.get(type(obj), key_of(obj)) is not None
-            yield Subject(name, new_object(obj, "UPDATE" if is_there else "CREATE"), pods)
+            yield HookSubject(name, new_object(obj, "UPDATE" if is_there else "CREATE"), pods)
 
 
 def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSecurityWarns]:

@@ -21,7 +21,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import decision_of, in_full
 from kwhatif.questions.decisions.described import AtOnce, Describe, Explained, Explainer, in_the_way, without
-from kwhatif.questions.pod_groups import GroupTurns, in_group_order, is_about_groups
+from kwhatif.questions.pod_groups import InstantGroupRows, decision_of_member
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
 from kwhatif.questions.session.session import Session
@@ -29,7 +29,6 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import WakeUpRow, WakingRow
 from kwhatif.scheduler.batch import ScheduleResult, result_of
-from kwhatif.scheduler.batch.result import AttemptOutcome
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.hints import QUEUE
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
@@ -39,7 +38,7 @@ from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import Answers, Occurrence, Preempting, queue_profile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo, entity_key, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
-from kwhatif.simulation.instant import InstantEngine
+from kwhatif.simulation.instant import InstantEngine, in_group_order
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -76,8 +75,7 @@ class PendingAttempts:
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self._engine = InstantEngine(session.state.fork(), session.profiles)
         self._described = AtOnce(self._engine.api_server, session.profiles, self._explain)
-        cluster = self._engine.api_server.state.cluster
-        self._groups = GroupTurns(session.profiles, self._engine) if is_about_groups(cluster) else None
+        self._groups = InstantGroupRows(self._engine, session.profiles)
         self.found: list[TriedPod] = []
         self._question = question
         #: What would wake the pod that is being tried.
@@ -87,17 +85,12 @@ class PendingAttempts:
 
     def try_all(self, pods: Iterable[PodInfo]) -> PendingAttempts:
         """Try the pods in this order."""
-        for info in pods:
-            together = None if self._groups is None else self._groups.decide(info)
-            wake_ups = () if self._is_explained(info) else None
-            self.found.append(self._try(info) if together is None else self._of_group(info, together, wake_ups))
+        self._engine.run(pods, self._note, self._note_member)
         return self
 
     @property
     def groups(self) -> PodGroupsRow | None:
         """The results of the groups of the pods that are asked for; None: no pod is in a group."""
-        if self._groups is None:
-            return None
         asked = [each for each in self.found if self._question.asks_for(each.info)]
         return self._groups.rows((each.info, each.decision) for each in asked)
 
@@ -110,18 +103,18 @@ class PendingAttempts:
         """What the decisions leave out."""
         return self._described.caveats
 
-    def _of_group(self, info: PodInfo, decision: Decision, wake_ups: Sequence[WakeUpRow] | None) -> TriedPod:
-        turn = None if self._groups is None else self._groups.turns.get(group_of(info.pod))
-        return TriedPod(info, decision, () if turn is None else turn.rejectors_of(info.key), wake_ups)
+    def _note_member(self, result: ScheduleResult) -> None:
+        wake_ups = () if self._is_explained(result.pod) else None
+        self.found.append(TriedPod(result.pod, decision_of_member(result), result.rejectors, wake_ups))
 
-    def _try(self, info: PodInfo) -> TriedPod:
+    def _note(self, result: ScheduleResult) -> None:
         self._wake_ups.clear()
-        result = self._engine.attempt(info)
-        decision, kind = self._described.decide(result, Explained()), kind_of(result)
-        self._engine.carry_out(info, result)
+        info, kind = result.pod, kind_of(result)
+        decision = self._described.decide(result, Explained())
         if self._question.asks_for(info):
             self._explained[kind] = self._wake_ups[0] if self._wake_ups else self._explained.get(kind, ())
-        return TriedPod(info, decision, result.rejectors, self._explained[kind] if self._is_explained(info) else None)
+        reasons = self._explained[kind] if self._is_explained(info) else None
+        self.found.append(TriedPod(info, decision, result.rejectors, reasons))
 
     def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
         """The first of its kind is described, and a pod that is asked for by name."""
@@ -189,7 +182,7 @@ class Replay:
         self._queue: SchedulingQueue = queue(made, self.state.cluster, witness=self._note)
         self._handlers = EventHandlers(self._queue, profiles.keys())
         self._engine = InstantEngine(self.state, profiles)
-        self.groups = GroupTurns(profiles, self._engine)
+        self.groups = InstantGroupRows(self._engine, profiles)
         self._engine.api_server.watchers.append(self._observe)
         self._described = AtOnce(self._engine.api_server, profiles, explain)
         #: What the pod that is being placed reserves besides room, such as its claims: before and after.
@@ -294,15 +287,13 @@ class Replay:
         """All pending pods of a group: those without a node go back to the queue."""
         queue, members = self._queue, info.in_order
         assert isinstance(queue, GroupSchedulingQueue), "it made it"
-        turn = self.groups.take(info.group_key, [each.pod_info for each in members])
+        group = self.state.cluster.all(PodGroup)[info.group_key]
+        turn = self._engine.try_group(group, [each.pod_info for each in members])
         self._gone += turn.victims
         self._see(turn.victims)
         for each in members:
-            decision = turn.decisions[each.key]
-            outcome: AttemptOutcome = "Unschedulable" if decision.node is None else "Placed"
-            rejectors = turn.rejectors_of(each.key)
-            result = ScheduleResult(each.pod_info, outcome, decision.node, decision.message, rejectors=rejectors)
-            self._note_turn(result, decision, turn.victims)
+            result = turn.of(each.pod_info)
+            self._note_turn(result, decision_of_member(result), turn.victims)
             if result.node is None:
                 self._fail(each, result)
             else:
@@ -343,9 +334,9 @@ class Replay:
 
     def at_last(self, info: PodInfo) -> tuple[ScheduleResult, Decision]:
         """The attempt of a pod that stays unschedulable, if it were made at the end; pods of a group are then gated."""
-        gated = self.groups.gated(info) if self._is_member(info) else None
+        gated = self._engine.gated(info) if self._is_member(info) else None
         if gated is not None:
-            return ScheduleResult(info, "Gated"), gated
+            return gated, decision_of_member(gated)
         whole = attempt(self._profile_of(info), info, self.state)
         return result_of(whole).settled, in_full(whole)
 

@@ -33,11 +33,11 @@ from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_CONTROLLERS, CronJob, DaemonSet, Job, Namespace, StatefulSet
 from kwhatif.questions.manifests.differences import caveats_of_resizes
 from kwhatif.questions.manifests.new_pods import assumed_of_new
-from kwhatif.questions.session.asked import admission_not_asked, new_pods
+from kwhatif.questions.session.admission_hooks import admission_not_asked, new_pods
 from kwhatif.questions.session.completeness import lacking_for_story
 from kwhatif.questions.session.node_autoscalers import nodes_not_added
 from kwhatif.questions.session.stand_ins import played_as
-from kwhatif.questions.story.end import makes_pods
+from kwhatif.questions.story.loops_and_rollouts import makes_pods
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.engine import NEAR, Engine
 from kwhatif.workloads.counts import target_of, wanted

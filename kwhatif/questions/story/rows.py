@@ -14,8 +14,8 @@ from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.questions.pod_groups import tried_groups
-from kwhatif.questions.story.end import loop_row
-from kwhatif.questions.story.ending import Ending
+from kwhatif.questions.story.loops_and_rollouts import loop_row
+from kwhatif.questions.story.outcome import Ending
 from kwhatif.report.story import (
     CommandRow,
     EventRow,
@@ -45,14 +45,14 @@ _SAID_ALREADY = (
 _NOTHING = Standing()
 
 
-class Asked(NamedTuple):
+class QuestionStart(NamedTuple):
     """The time of the question's action: the second of the simulation, and the number of events before."""
 
     second: float
     events: int
 
 
-def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: Asked | None = None) -> Story:
+def story_of(ending: Ending, commands: tuple[CommandRow, ...] = (), asked: QuestionStart | None = None) -> Story:
     """All events, and their result.
 
     Args:

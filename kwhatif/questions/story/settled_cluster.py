@@ -18,8 +18,8 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story, in_one
-from kwhatif.questions.story.ending import Ending, Without
-from kwhatif.questions.story.rows import Asked
+from kwhatif.questions.story.outcome import Ending, Without
+from kwhatif.questions.story.rows import QuestionStart
 from kwhatif.questions.story.simulate import StepPlayer, begin
 from kwhatif.report.story import BlockedRow, VerdictRow, WorstRow
 from kwhatif.scheduler.framework.reference import is_reference
@@ -57,7 +57,7 @@ class SettledCluster:
         self.is_awaited: Callable[[], bool] = is_always_awaited
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
-        self.asked = Asked(self.start, len(self.engine.api_server.history.events))
+        self.asked = QuestionStart(self.start, len(self.engine.api_server.history.events))
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
         engine, caveats = begin(self.session, self.parameters, start=self._start)

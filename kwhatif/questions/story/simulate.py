@@ -31,8 +31,8 @@ from kwhatif.questions.manifests.applied import with_gate
 from kwhatif.questions.manifests.writes import USER, as_applied
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_story
-from kwhatif.questions.story.ending import Ending, Without
-from kwhatif.questions.story.rows import Asked, Runs, command_row, compared_runs, resizes_not_granted, story_of
+from kwhatif.questions.story.outcome import Ending, Without
+from kwhatif.questions.story.rows import QuestionStart, Runs, command_row, compared_runs, resizes_not_granted, story_of
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.api_server import ApiServer
@@ -184,9 +184,9 @@ def _play(
         return lambda: begin(session, parameters, chances.fork())[0]
 
     without = _without(session, steps, engine, again)
-    asked = Asked(engine.clock.now, len(engine.api_server.history.events)) if _changes(steps) else None
+    asked = QuestionStart(engine.clock.now, len(engine.api_server.history.events)) if _changes(steps) else None
     if asked is None and without is not None:
-        asked = Asked(0.0, 0)
+        asked = QuestionStart(0.0, 0)
     engine.ask()
     player = StepPlayer(engine, namespace or session.namespace)
     player.lenient = lenient

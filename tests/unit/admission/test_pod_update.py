@@ -14,7 +14,7 @@ from kwhatif.admission.pod_update import validate_pod_update
 from kwhatif.kube.model.pod import Pod
 from tests import FIXTURES
 from tests.builders import PodBuilder, pod, requirement, term
-from tests.unit.questions.test_injections import node
+from tests.unit.workloads.test_injections import node
 
 OTHERS = "spec: Forbidden: pod updates may not change fields other than "
 SSD, FAST = requirement("disk", "In", "ssd"), requirement("speed", "In", "fast")

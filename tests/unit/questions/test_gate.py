@@ -18,7 +18,7 @@ from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuot
 from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
-from kwhatif.questions.gate import gate
+from kwhatif.questions.gate import GateQuestion, gate
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
@@ -27,6 +27,7 @@ from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.sources.manifests.applied import all_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
+from kwhatif.sweep.processes import play_here
 from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
@@ -38,7 +39,7 @@ def run(session: Session, text: str, **question: Any) -> Report:
         ["-"],
         stdin=io.BytesIO(textwrap.dedent(text).encode()),
         default_namespace="default",
-        custom_kinds=question.get("template_paths", {}),
+        template_paths=question.pop("template_paths", None),
     )
     book, today = question.pop("book", default_rulebook()), question.pop("today", date(2026, 1, 1))
     strict = question.pop("strict", False)
@@ -49,7 +50,7 @@ def run(session: Session, text: str, **question: Any) -> Report:
         caveats=tuple(in_cluster(found.caveats, applied, session.cluster)),
         **question,
     )
-    return worded(gate(session, asked, book, today=today, strict=strict))
+    return worded(gate(session, GateQuestion(question=asked, book=book, today=today, strict=strict), play_here))
 
 
 def workload(
