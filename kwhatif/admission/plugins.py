@@ -275,22 +275,22 @@ def _comparable(*quantities: int) -> tuple[int, ...]:
 
 def _min(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     bounded = f"minimum {name} usage per {kind} is {bound}"
-    request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    request, limit, minimum = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in requests:
         return f"{bounded}.  No request is specified"
-    if request < least:
+    if request < minimum:
         return f"{bounded}, but request is {requests[name]}"
-    return f"{bounded}, but limit is {limits[name]}" if name in limits and limit < least else None
+    return f"{bounded}, but limit is {limits[name]}" if name in limits and limit < minimum else None
 
 
 def _max(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     bounded = f"maximum {name} usage per {kind} is {bound}"
-    request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    request, limit, maximum = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in limits:
         return f"{bounded}.  No limit is specified"
-    if limit > most:
+    if limit > maximum:
         return f"{bounded}, but limit is {limits[name]}"
-    return f"{bounded}, but request is {requests[name]}" if name in requests and request > most else None
+    return f"{bounded}, but request is {requests[name]}" if name in requests and request > maximum else None
 
 
 def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
@@ -298,8 +298,8 @@ def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limit
     bounded = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
         return f"{bounded}.  No request is specified"
-    request, most = _comparable(requests[name], bound)
-    return f"{bounded}, but request is {requests[name]}" if request > most else None
+    request, maximum = _comparable(requests[name], bound)
+    return f"{bounded}, but request is {requests[name]}" if request > maximum else None
 
 
 def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:

@@ -239,12 +239,12 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
     if system != "linux":
         message = f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"'
         return forbidden(pod, message, Forbidden("PodResizeValidator"))
-    most = to_resources(resource_nanos(node.status.allocatable_or_capacity))
+    allocatable = to_resources(resource_nanos(node.status.allocatable_or_capacity))
     requested = to_resources(pod_requests(pod))
     short = [
-        f"{name}, requested: {requested.of(name)}, allocatable: {most.of(name)}"
+        f"{name}, requested: {requested.of(name)}, allocatable: {allocatable.of(name)}"
         for name in RESIZABLE
-        if requested.of(name) > most.of(name)
+        if requested.of(name) > allocatable.of(name)
     ]
     if not short:
         return None

@@ -212,8 +212,8 @@ def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | 
     if not items:
         return None
     default = next((item.default for item in reversed(items) if item.default), {})
-    most, least = [item.max for item in items], [item.min for item in items]
-    return LimitRangeItem(type=kind, max=_sorted_out(most, 0), min=_sorted_out(least, -1), default=default)
+    maximum, minimum = [item.max for item in items], [item.min for item in items]
+    return LimitRangeItem(type=kind, max=_sorted_out(maximum, 0), min=_sorted_out(minimum, -1), default=default)
 
 
 def _sorted_out(bounds: Sequence[ResourceList], index: int) -> ResourceList:
@@ -236,9 +236,9 @@ def _cap(
 ) -> None:
     """Apply the LimitRange, then the policy, then the limits (`getCappedRecommendationForContainer`)."""
     for name in amounts:
-        least, most = (_boundary(field, name, requests, limits, item) for field in ("min", "max"))
-        least = max(least, _of(item, "min", name))
-        for low, high in ((least, most), (_bound(policy.min_allowed, name), _bound(policy.max_allowed, name))):
+        minimum, maximum = (_boundary(field, name, requests, limits, item) for field in ("min", "max"))
+        minimum = max(minimum, _of(item, "min", name))
+        for low, high in ((minimum, maximum), (_bound(policy.min_allowed, name), _bound(policy.max_allowed, name))):
             amounts[name] = max(amounts[name], low)
             amounts[name] = min(amounts[name], high) if high else amounts[name]
         limit = limits.get(name)
@@ -267,13 +267,15 @@ def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRangeItem, name: 
         amount = wanted[container.name].get(name, 0) if container.name in wanted else requests.get(name, 0)
         total += amount
         total_limit += _limit(name, amount, requests, limits, item) or 0
-    least, most = _of(item, "min", name), _of(item, "max", name)
-    if not total_limit or (least <= total_limit and least <= total and (not most or most >= total_limit)):
+    minimum, maximum = _of(item, "min", name), _of(item, "max", name)
+    if not total_limit or (minimum <= total_limit and minimum <= total and (not maximum or maximum >= total_limit)):
         return
-    base, result = (total, least) if least > total else (total_limit, most if most and most < total_limit else least)
+    is_short = minimum > total
+    bound = maximum if maximum and maximum < total_limit else minimum
+    base, result = (total, minimum) if is_short else (total_limit, bound)
     for amounts in wanted.values():
         if name in amounts and base:
-            amounts[name] = _in_proportion(name, amounts[name], base, result, up=least > total)
+            amounts[name] = _in_proportion(name, amounts[name], base, result, up=is_short)
 
 
 # --- the webhook -------------------------------------------------------------------------------------------------

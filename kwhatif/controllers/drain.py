@@ -193,9 +193,9 @@ class DrainedNode:
             verb = "deleted" if self._options.disable_eviction else "evicted"
             self._log.output.append(f"pod/{pod.name} {verb}")
             return True
-        most = self._options.skip_wait_for_delete_timeout
+        limit = self._options.skip_wait_for_delete_timeout
         if is_left_out(view.state.cluster.all(Pod)[pod.key], self._options, view):
-            self._log.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {most} seconds, skipping')
+            self._log.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {limit} seconds, skipping')
             return True
         return False
 

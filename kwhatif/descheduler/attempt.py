@@ -144,7 +144,7 @@ class NodeClassRow(Row):
 
 
 class StrategyRow(Row):
-    """One plugin of one profile: the number of evicted pods, its failed attempts, and its notes."""
+    """One plugin of one profile: the number of evicted pods and of refused evictions, its error, and its notes."""
 
     profile: str
     plugin: str

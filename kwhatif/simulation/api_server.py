@@ -76,7 +76,7 @@ class ApiServer(SimulatedView):
     def prepare(self) -> ApiServer:
         """Build now what controllers ask for: it comes from the survey, which is valid only at the start."""
         finished_pods(self.state.cluster)
-        _ = self._owned, self.limits.most
+        _ = self._owned, self.limits.maximum
         return self
 
     def fork(self) -> Self:

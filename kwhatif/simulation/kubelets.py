@@ -190,12 +190,12 @@ class Kubelets:
 
     def _termination(self, pod: Pod, grace: float) -> float:
         """How long the containers take to end: only the maximum is known."""
-        most = min(self._parameters.termination_of(pod, grace), grace)
+        maximum = min(self._parameters.termination_of(pod, grace), grace)
         chance = self._api_server.chance
-        if most <= 0 or pod.metadata.annotations.stop_seconds:
-            return most
+        if maximum <= 0 or pod.metadata.annotations.stop_seconds:
+            return maximum
         chance.note("stopTimes")
-        return most * chance.share(key_of(pod))
+        return maximum * chance.share(key_of(pod))
 
     # --- actions -------------------------------------------------------------------------------------
 

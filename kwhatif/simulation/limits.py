@@ -31,7 +31,7 @@ class PodLimits:
         self._known: dict[str, tuple[float, int]] = {}
 
     @cached_property
-    def most(self) -> int:
+    def maximum(self) -> int:
         """The maximum number of pods of a workload."""
         return most_pods(self._cluster)
 
@@ -57,7 +57,7 @@ class PodLimits:
         if workload is None:
             return None
         count = view.count_pods(workload)
-        if count < self.most and not self._evicts_too_many(pod, workload, count, view):
+        if count < self.maximum and not self._evicts_too_many(pod, workload, count, view):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
         return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
@@ -69,7 +69,7 @@ class PodLimits:
         """
         if self._evicting is None or isinstance(workload, DaemonSet):
             return False
-        is_absurd = wanted(workload) > self.most
+        is_absurd = wanted(workload) > self.maximum
         least = FEW if is_absurd else self._evicting
         if count < least:
             return False

@@ -36,8 +36,8 @@ class Parameters(msgspec.Struct, frozen=True):
 
     def termination_of(self, pod: Pod, grace: float) -> float:
         """How long the pod's containers take to end, with that grace period."""
-        most = grace if self.termination is None else self.termination
-        return min(_seconds(pod.metadata.annotations.stop_seconds, most), grace)
+        default = grace if self.termination is None else self.termination
+        return min(_seconds(pod.metadata.annotations.stop_seconds, default), grace)
 
     def readiness_of(self, pod: Pod) -> float | None:
         """The seconds until the running pod is Ready; None if it never is."""

@@ -165,12 +165,11 @@ def _impossible(pod: Pod, node: NodeInfo) -> str:
     """`canResizePod` until 1.35."""
     if node.labels.get(OS_LABEL) == "windows":
         return "In-place pod resize is not supported on Windows"
-    requested, most = to_resources(pod_requests(pod)), node.allocatable
+    requested, allocatable = to_resources(pod_requests(pod)), node.allocatable
     for name in reversed(RESIZABLE):
-        if requested.of(name) > most.of(name):
-            return (
-                f"Node didn't have enough capacity: {name}, requested: {requested.of(name)}, capacity: {most.of(name)}"
-            )
+        if requested.of(name) > allocatable.of(name):
+            short = f"{name}, requested: {requested.of(name)}, capacity: {allocatable.of(name)}"
+            return f"Node didn't have enough capacity: {short}"
     return ""
 
 

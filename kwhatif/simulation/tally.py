@@ -122,10 +122,12 @@ class WorkloadTally:
         allowed, healthy = status.disruptions_allowed, status.current_healthy
         short = max(status.desired_healthy - healthy, 0)
         before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
-        most = max(before.most_healthy, healthy)
-        overrun = max(before.overrun, min(short - before.short, most - healthy))
+        most_healthy = max(before.most_healthy, healthy)
+        overrun = max(before.overrun, min(short - before.short, most_healthy - healthy))
         steps = before.steps if allowed == before.allowed else (*before.steps, (self._api_server.now, allowed))
-        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most, steps)
+        self.budgets[key] = BudgetStanding(
+            allowed, min(before.lowest, allowed), overrun, before.short, most_healthy, steps
+        )
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; for a bare pod the pod itself."""

@@ -142,8 +142,8 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
     def is_bounded(self, group: str, state: State) -> bool:
         """See `NodeAutoscaler`."""
         del state
-        most = {each.name: each.maximum for each in self.settings.groups}
-        return most.get(group, NO_MAXIMUM) < NO_MAXIMUM or self.settings.flags.is_bounded
+        maxima = {each.name: each.maximum for each in self.settings.groups}
+        return maxima.get(group, NO_MAXIMUM) < NO_MAXIMUM or self.settings.flags.is_bounded
 
 
 def _present(group: NodeGroup, state: State) -> NodeGroup:

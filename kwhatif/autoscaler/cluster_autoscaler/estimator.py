@@ -178,11 +178,11 @@ def _is_about_spread(verdict: Verdict) -> bool:
 
 def _quickest(groups: Sequence[PodGroup], node: Node) -> int | None:
     """The index of the group that saves the most attempts (`determineBestPEGToFastpath`); of equals the last one."""
-    best, most = None, 0
+    best, most_saved = None, 0
     for index, group in enumerate(groups):
         saved = _saved(group, node)
-        if saved >= most and _may_be_extrapolated(group[0].pod):
-            best, most = index, saved
+        if saved >= most_saved and _may_be_extrapolated(group[0].pod):
+            best, most_saved = index, saved
     return best
 
 

@@ -146,7 +146,7 @@ def _weight(cpu: int, memory: int) -> float:
 def _preferred_cpu(nodes: int) -> int:
     """The preferred milli-cpu of a node in a cluster of this size (`SimplePreferredNodeProvider`)."""
     sizes = ((2, 1), (6, 2), (20, 4), (60, 8), (200, 16))
-    return next((cores for most, cores in sizes if nodes <= most), 32) * 1000
+    return next((cores for maximum, cores in sizes if nodes <= maximum), 32) * 1000
 
 
 def _unfitness(option: Option, preferred: int) -> float:
@@ -241,7 +241,7 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
     """
     sizes = [[group.size, group.maximum, index] for index, group in enumerate(groups) if group.size != group.maximum]
     sizes.sort(key=lambda each: each[0])
-    left = min(nodes, sum(max(most - size, 0) for size, most, _ in sizes))
+    left = min(nodes, sum(max(maximum - size, 0) for size, maximum, _ in sizes))
     start = current = 0
     while left > 0:
         chosen = sizes[current]

@@ -166,17 +166,17 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    least, colon, most = str(value).partition(":")
-    if isinstance(value, str) and colon and least.strip().isdecimal() and most.strip().isdecimal():
-        if int(least) > int(most):
-            raise ValueError(f"the minimum, {least}, is above the maximum, {most}")
-        return int(least), int(most)
+    minimum, colon, maximum = str(value).partition(":")
+    if isinstance(value, str) and colon and minimum.strip().isdecimal() and maximum.strip().isdecimal():
+        if int(minimum) > int(maximum):
+            raise ValueError(f"the minimum, {minimum}, is above the maximum, {maximum}")
+        return int(minimum), int(maximum)
     raise ValueError("expected a minimum and a maximum, such as 0:320")
 
 
 def _memory(value: object) -> tuple[int, int]:
-    least, most = _bounds(value)
-    return least * _GIB, most * _GIB
+    minimum, maximum = _bounds(value)
+    return minimum * _GIB, maximum * _GIB
 
 
 def _gpus(value: object) -> tuple[tuple[str, int, int], ...]:

@@ -130,10 +130,10 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
             found = [each for each in left if _is_called(group, each[2])]
             if len(found) == 1:
                 left.remove(found[0])
-                least, most, _ = found[0]
-                group = replace(group, minimum=least, maximum=most, has_bounds=True)  # noqa: PLW2901 - with its bounds
+                minimum, maximum, _ = found[0]
+                group = replace(group, minimum=minimum, maximum=maximum, has_bounds=True)  # noqa: PLW2901 - with its bounds
             groups.append(group)
-        unknown = (*self.unmodelled, *(f"nodes={least}:{most}:{name}" for least, most, name in left))
+        unknown = (*self.unmodelled, *(f"nodes={minimum}:{maximum}:{name}" for minimum, maximum, name in left))
         return replace(observed, groups=groups, flags=self.flags, expander=self.expander, unmodelled=unknown)
 
 

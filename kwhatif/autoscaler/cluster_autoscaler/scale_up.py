@@ -29,10 +29,10 @@ class Quotas:
     """The remaining cluster-wide limits (`resourcequotas/`). Nodes of a virtual kubelet do not count."""
 
     def __init__(self, settings: NodeGroups, nodes: Iterable[Node]) -> None:
-        most = _limits(settings.flags)
+        maxima = _limits(settings.flags)
         known: dict[str, Mapping[str, int]] = {}
         groups = settings.of_nodes()
-        used = dict.fromkeys(most, 0)
+        used = dict.fromkeys(maxima, 0)
         for node in nodes:
             if node.metadata.labels.get(_VIRTUAL[0]) == _VIRTUAL[1]:
                 continue
@@ -44,9 +44,9 @@ class Quotas:
                 amounts = _amounts(node)
                 if group is not None:
                     known[group.name] = amounts
-            for name in most:
+            for name in maxima:
                 used[name] += amounts.get(name, 0)
-        self._left = {name: max(0, limit - used[name]) for name, limit in most.items()}
+        self._left = {name: max(0, limit - used[name]) for name, limit in maxima.items()}
         self._known = known
 
     def _of(self, template: Template) -> Mapping[str, int]:
@@ -77,8 +77,8 @@ class Quotas:
 
 
 def _limits(flags: Flags) -> dict[str, int]:
-    most = {CPU: flags.cores_total[1], MEMORY: flags.memory_total[1]}
-    return most | {name: most_of_it for name, _, most_of_it in flags.gpu_total}
+    maxima = {CPU: flags.cores_total[1], MEMORY: flags.memory_total[1]}
+    return maxima | {name: maximum for name, _, maximum in flags.gpu_total}
 
 
 def _amounts(node: Node) -> Mapping[str, int]:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from kwhatif.kube.gates import ResizeRules
-from kwhatif.kube.matching.requests import add_into, max_into, pod_requests, requested
+from kwhatif.kube.matching.requests import add_into, pod_requests, requested
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, parse_amount, parse_quantity
 
 Amounts = Mapping[str, int]
 Sum = dict[str, int]
+N = TypeVar("N", bound=int)
 
 PODS = "pods"
 NODES = "nodes"
@@ -51,15 +53,17 @@ def subtracted(one: Amounts, other: Amounts) -> Sum:
     return {name: amount - other.get(name, 0) for name, amount in one.items()}
 
 
-def largest(parts: Iterable[Amounts]) -> Sum:
+def largest(parts: Iterable[Mapping[str, N]]) -> dict[str, N]:
     """The largest amount of each resource (`MaxResources`)."""
-    found: Sum = {}
+    found: dict[str, N] = {}
     for part in parts:
-        max_into(found, part)
+        for name, amount in part.items():
+            if name not in found or amount > found[name]:
+                found[name] = amount
     return found
 
 
-def smallest(one: Amounts, other: Amounts) -> Sum:
+def smallest(one: Mapping[str, N], other: Mapping[str, N]) -> dict[str, N]:
     """The smaller amount of each resource that both have (`MinResources`)."""
     return {name: min(amount, other[name]) for name, amount in one.items() if name in other}
 

@@ -337,8 +337,8 @@ def is_sensible(command: Command) -> bool:
         own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
         if own:
             prices[each.type.name] = min(*own, prices[each.type.name] or inf)
-    most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
-    return claim.keep_cheaper(most) is None and bool(claim.types)
+    price = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
+    return claim.keep_cheaper(price) is None and bool(claim.types)
 
 
 def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:

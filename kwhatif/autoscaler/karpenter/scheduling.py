@@ -203,8 +203,8 @@ class Scheduler:
             if isinstance(addition, Addition):
                 claim.add(pod, addition)
                 self._claims.append(claim)
-                left, most = self._left[template.name], largest(type_.capacity for type_ in claim.types)
-                self._left[template.name] = subtracted(left, most)
+                left, largest_capacity = self._left[template.name], largest(type_.capacity for type_ in claim.types)
+                self._left[template.name] = subtracted(left, largest_capacity)
                 return None
             refusals.append(addition)
             if addition.reserved:

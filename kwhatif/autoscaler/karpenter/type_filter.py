@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
-from kwhatif.autoscaler.karpenter.amounts import Amounts, fits, merged, resources_text, shown_requests, shown_sum
+from kwhatif.autoscaler.karpenter.amounts import (
+    Amounts,
+    fits,
+    largest,
+    merged,
+    resources_text,
+    shown_requests,
+    shown_sum,
+    smallest,
+)
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType, Variety
 from kwhatif.autoscaler.karpenter.pods import PodData
 from kwhatif.autoscaler.karpenter.requirements import Requirements
 from kwhatif.kube.matching.nodes import HostPort, conflicts
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.quantity import NANO, Quantity
+from kwhatif.kube.model.quantity import NANO
 
 _MILLION = 1_000_000 * NANO
 
@@ -116,19 +126,11 @@ class Filtering(NamedTuple):
         overheads = [shown_requests(*group.daemons) for group in self._usable_groups() if group.overhead]
         if not overheads:
             return resources_text(own)
-        least, most = dict(overheads[0]), dict(overheads[0])
-        for each in overheads[1:]:
-            least = {name: min(amount, each[name]) for name, amount in least.items() if name in each}
-            most = _larger(most, each)
-        shown = [resources_text(shown_sum(each, own)) for each in (least, most)]
-        if not least:
+        smallest_overhead = reduce(smallest, overheads)
+        shown = [resources_text(shown_sum(each, own)) for each in (smallest_overhead, largest(overheads))]
+        if not smallest_overhead:
             return resources_text(own)
         return shown[0] if shown[0] == shown[1] else f"min={shown[0]}, max={shown[1]}"
-
-
-def _larger(one: dict[str, Quantity], other: dict[str, Quantity]) -> dict[str, Quantity]:
-    names = (*one, *(name for name in other if name not in one))
-    return {name: max((part[name] for part in (one, other) if name in part), key=int) for name in names}
 
 
 _TOO_LARGE = "no instance type has enough resources"
