@@ -17,7 +17,7 @@ from kwhatif.kube.matching.labels import Selector, SelectorError, compile_select
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.meta import OwnerReference, controller_of
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import KeySets
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.job import is_finished
@@ -29,8 +29,6 @@ from kwhatif.workloads.survey import survey_of
 T = TypeVar("T", bound=KubernetesObject)
 #: A namespace, and a label of objects in it; None: all objects in it.
 _Entry = tuple[str, tuple[str, str] | None]
-#: Keys of objects: a set that is cheap to fork.
-_Keys = Overlay[str, bool]
 
 
 class Orphans(Generic[T]):
@@ -41,54 +39,35 @@ class Orphans(Generic[T]):
 
     def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
         self._kind = kind
-        self._entries_of: Overlay[_Entry, _Keys] = Overlay()
+        sets: dict[_Entry, dict[str, bool]] = {}
         for obj in objects:
-            if controller_of(obj.metadata) is None:
-                self._file(obj)
+            for entry in _entries_of(obj):
+                sets.setdefault(entry, {})[key_of(obj)] = True
+        self._keys = KeySets(sets)
 
     def there_are_any(self, namespace: str) -> bool:
         """Whether the namespace has an orphan."""
-        return bool(self._entries_of.get((namespace, None)))
+        return bool(self._keys.get((namespace, None)))
 
     def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
         """The orphans in the namespace that the selector matches, by name."""
-        keys = self._entries_of.get((namespace, selector.pair)) or ()
-        found = cluster.select(self._kind, sorted(keys))
+        found = cluster.select(self._kind, sorted(self._keys.get((namespace, selector.pair))))
         return [obj for obj in found if selector.matches(obj.metadata.labels)]
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
         """See `Index`."""
-        was, now = _labels_of_orphan(before), _labels_of_orphan(after)
-        if was == now and (before is None) is (after is None):
+        was, now, obj = _entries_of(before), _entries_of(after), before or after
+        if obj is None or was == now:
             return self
         other = cast("Self", Orphans(self._kind, ()))
-        other._entries_of = self._entries_of.fork()
-        if before is not None and was is not None:
-            for entry in _entries_of(before):
-                other._own(entry).pop(key_of(before))
-        if after is not None and now is not None:
-            other._file(after)
+        other._keys = self._keys.moved(key_of(obj), was, now)
         return other
 
-    def _file(self, obj: KubernetesObject) -> None:
-        for entry in _entries_of(obj):
-            self._own(entry).put(key_of(obj), True)
 
-    def _own(self, entry: _Entry) -> _Keys:
-        """The keys of this namespace and label, copied before the change because an earlier index still uses them."""
-        known = self._entries_of.get(entry)
-        own = Overlay() if known is None else known.fork()
-        self._entries_of.put(entry, own)
-        return own
-
-
-def _entries_of(obj: KubernetesObject) -> Iterable[_Entry]:
-    namespace = obj.metadata.namespace
-    return ((namespace, pair) for pair in (None, *obj.metadata.labels.items()))
-
-
-def _labels_of_orphan(obj: KubernetesObject | None) -> dict[str, str] | None:
-    return None if obj is None or controller_of(obj.metadata) is not None else obj.metadata.labels
+def _entries_of(obj: KubernetesObject | None) -> list[_Entry]:
+    if obj is None or controller_of(obj.metadata) is not None:
+        return []
+    return [(obj.metadata.namespace, pair) for pair in (None, *obj.metadata.labels.items())]
 
 
 def orphan_pods(cluster: Cluster) -> Orphans[Pod]:

@@ -22,7 +22,7 @@ from kwhatif.kube.matching.requests import (
     resource_nanos,
     to_resources,
 )
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.pod import (
     RESIZE_IN_PROGRESS,
     RESIZE_PENDING,
@@ -155,7 +155,7 @@ def decide(pod: Pod, node: NodeInfo, cluster: Cluster) -> Verdict:
     """
     if cluster.facts.minor < API_SERVER_LOOKS_AT_NODES and (impossible := _impossible(pod, node)):
         return Verdict("Infeasible", impossible)
-    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    key = key_of(pod)
     others = [PodInfo(allocated(each.pod), cluster.facts.resizes) for each in node.pods if each.key != key]
     message = next(_reasons(pod, node.with_pods(others)), "")
     return Verdict("Deferred", message) if message else FITS
@@ -199,8 +199,7 @@ def in_order(pods: Iterable[Pod]) -> list[Pod]:
 def _order(pod: Pod) -> tuple[bool, int, bool, bool, str, str]:
     pending = pod_condition(pod, PENDING)
     since = (pending and pending.last_transition_time) or ""
-    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    return grows(pod), -(pod.spec.priority or 0), qos_class(pod) != "Guaranteed", not since, since, key
+    return grows(pod), -(pod.spec.priority or 0), qos_class(pod) != "Guaranteed", not since, since, key_of(pod)
 
 
 def grows(pod: Pod) -> bool:

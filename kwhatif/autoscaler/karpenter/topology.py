@@ -27,7 +27,7 @@ from kwhatif.autoscaler.karpenter.topology_groups import (
     spread_filter,
 )
 from kwhatif.kube.matching.labels import EVERYTHING
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, identity
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
 from kwhatif.kube.model.node import HOSTNAME, Taint
@@ -63,7 +63,7 @@ class Standing:
         self._counted: dict[Hashable, _Counted] = {}
 
     def _add(self, pod: Pod, node: StandingNode) -> None:
-        uid = uid_of(pod)
+        uid = identity(pod)
         if not is_terminal(pod):
             affinity = pod.spec.affinity
             anti = affinity.pod_anti_affinity if affinity else None
@@ -106,11 +106,6 @@ class Standing:
         labels = self.cluster.namespace_labels
         selected = {name for name in self.cluster.all(Namespace) if selector.matches(labels(name))}
         return frozenset(selected.union(term.namespaces))
-
-
-def uid_of(pod: Pod) -> str:
-    """The pod's identity: its UID, or its key if it was never stored."""
-    return pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 # --- one round -------------------------------------------------------------------------------------------------------
