@@ -49,10 +49,7 @@ class FinishedPods:
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> FinishedPods | None:
         """See `Index`."""
-        was, now = (
-            [obj.spec.node_name] if isinstance(obj, Pod) and is_terminal(obj) else [] for obj in (before, after)
-        )
-        obj = before or after
+        was, now, obj = _node_of_finished(before), _node_of_finished(after), before or after
         if obj is None or was == now:
             return self
         other = FinishedPods.__new__(FinishedPods)
