@@ -101,7 +101,7 @@ def requests(edit: Requests, lookup: Lookup) -> Resolved:
         new = pod if pod.spec.resources is not None else _started_with(with_recommended(pod, rows), pod)
         if new != pod:
             changed.append((pod, new))
-    made = [vpa for owner, vpa in vpas.items() if not owner.startswith(_ALONE)]
+    made = [vpa for owner, vpa in vpas.items() if ObjectRef.parse(owner).kind not in _ALONE]
     known = cluster.all(VerticalPodAutoscaler)
     written: list[Any] = [vpa for vpa in made if known.get(key_of(vpa)) != vpa]
     if not is_registered(cluster):  # the question is what happens if these autoscalers set requests

@@ -79,10 +79,9 @@ class Advisor:
         assert first is not None, "there was an attempt"
         self._decision = first
         self._captured = scenes.get(first.pod)
-        paths = question.template_paths.get(getattr(applied.object, "kind", ""), ())
         self._asking = Asking(session, question, applied)
         beside = sum(each.source.file == applied.source.file for each in question.applied) - 1
-        self._rows = Rows(applied, session.cluster, paths, alone=not beside)
+        self._rows = Rows(applied, session.cluster, alone=not beside)
 
     def advice(self, most: int) -> list[FoundAdvice]:
         """The advice that helps, the cheapest first."""

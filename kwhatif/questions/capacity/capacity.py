@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,8 +38,6 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     parts: Sequence[CountedPart]
     #: Everything that was given, workloads and others.
     applied: Sequence[Applied] = ()
-    #: Kind of custom resources -> where their pod templates are.
-    template_paths: Mapping[str, Sequence[str]] = {}
     #: The most sets to count.
     limit: int
     #: Whether pods may evict others, once no more fit without that.
@@ -90,7 +88,7 @@ class _Filled:
     """One cluster, filled as the question asks."""
 
     def __init__(self, session: Session, question: CapacityQuestion) -> None:
-        self.filling = CapacityCount(session, question.parts, question.applied, question.template_paths)
+        self.filling = CapacityCount(session, question.parts, question.applied)
         self.fit = self.filling.fill(question.limit)
         self.decisions: list[Decision] = _stop(self.fit)
         self.preempting: PreemptingRow | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -42,7 +42,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     applied: Sequence[Applied] = ()
     rollout: Rollout = "end"
     #: Kind of custom resources -> where their pod templates are.
-    template_paths: Mapping[str, Sequence[str]] = {}
     #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
     admission: bool = True
     #: Whether each pod is judged as if it were the only one, the next in the queue.

@@ -238,7 +238,7 @@ class _Made:
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             # On a fork: the planner notes there what the workloads will be, and controllers have not seen it yet.
-            self._replace_pods(others, Planner(state.fork(), "final", {}, most=most), state)
+            self._replace_pods(others, Planner(state.fork(), "final", most=most), state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, [each.object for each in workloads])

@@ -67,7 +67,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
     Not of a DaemonSet, which has one for each node, and not of a bare pod.
     """
     session = session.with_owners()
-    planner = Planner(session.state.fork(), "final", {})
+    planner = Planner(session.state.fork(), "final")
     new_pods = NewPods(ApiServer.standing(session.state.fork()))
     assumed: dict[Caveat, None] = {}
     for restarted in restarted_workloads(session.cluster):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.caveat.workloads import RequestsKept
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ResourceQuota
@@ -237,3 +238,11 @@ def test_static_pods_are_changed_by_themselves(tmp_path: Path) -> None:
     static = pod("", "", "etcd-n1", template(), meta={"ownerReferences": [owner("Node", "n1")]})
     session = edited(usage(tmp_path, "shop etcd-n1 c 9m 1Mi"), objects=[node(), static])
     assert changed(session)["etcd-n1/c"] == {"cpu": "9m", "memory": "1Mi"}
+
+
+def test_a_custom_kind_whose_name_begins_as_pod_is_a_workload(tmp_path: Path) -> None:
+    """Its new pods get the requests, too: an autoscaler is written for it."""
+    member = pod("PodClique", "web", "web-0", template())
+    session = edited(usage(tmp_path, "shop web-0 c 9m 1Mi"), objects=[node(), member])
+    assert changed(session)["web-0/c"] == {"cpu": "9m", "memory": "1Mi"}
+    assert list(session.cluster.all(VerticalPodAutoscaler)) == ["shop/podclique-web"]

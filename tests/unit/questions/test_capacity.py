@@ -357,3 +357,9 @@ def test_the_peak_is_placed_before_what_is_counted(most: int, pending: int, fit:
 def test_the_peak_of_a_cluster_without_autoscalers_is_refused() -> None:
     with pytest.raises(InputError, match="no HorizontalPodAutoscaler scales a workload"):
         kwhatif.capacity(kwhatif.load([node("a")]), pod(), peak=True)
+
+
+def test_a_path_that_leads_to_no_template_is_bad_input() -> None:
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "r"}, "spec": {}}
+    with pytest.raises(InputError, match=r"\.spec has no 'template'"):
+        ask(loaded(node("a")), rollout, template_paths=["Rollout=.spec.template"])

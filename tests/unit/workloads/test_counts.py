@@ -10,6 +10,7 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import ObjectMeta
@@ -24,7 +25,7 @@ from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import pods as simulated_pods
 from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
-from kwhatif.workloads.custom import pods_from_template_path
+from kwhatif.workloads.custom import pods_of_templates
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.questions.judging.test_judge import FAILURES, ask, row, stored
 from tests.unit.render.test_answer import shown
@@ -188,7 +189,8 @@ def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_custom_resource(replicas: int, made: int, left_out: int) -> None:
     template = {"spec": {"containers": [{"name": "a", "image": "b"}]}}
     raw = {"kind": "Training", "metadata": {"name": "x"}, "spec": {"replicas": replicas, "template": template}}
-    expansion = pods_from_template_path(raw, ".spec.template", Cluster())
+    resource = CustomResource("Training", ObjectMeta(name="x"), raw, (".spec.template",))
+    expansion = pods_of_templates(resource, Cluster())
     assert (len(expansion.pods), expansion.left_out) == (made, left_out)
 
 
