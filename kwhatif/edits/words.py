@@ -198,8 +198,8 @@ Word = Any
 
 def entries(content: Any) -> list[Word]:
     """A list, or a single entry; numbers and booleans become text."""
-    entries = content if isinstance(content, list) else [] if content is None else [content]
-    return [entry if isinstance(entry, str | Mapping) else _scalar(entry) for entry in entries]
+    given = content if isinstance(content, list) else [] if content is None else [content]
+    return [entry if isinstance(entry, str | Mapping) else _scalar(entry) for entry in given]
 
 
 def _scalar(value: Any) -> str:
@@ -221,7 +221,7 @@ def _map(content: Any, *fields: str) -> Mapping[str, Any]:
     return content
 
 
-def pairs(content: Any) -> list[str]:
+def label_words(content: Any) -> list[str]:
     """Convert a map to `key=value`, or `key-` if the value is null; a list does not change."""
     if not isinstance(content, Mapping):
         return entries(content)
@@ -238,7 +238,7 @@ def lists_of(*fields: str) -> Callable[[Any], list[Word]]:
     def words(content: Any) -> list[Word]:
         if isinstance(content, Mapping):
             found = _map(content, *fields)
-            return [word for field in fields for word in pairs(found.get(field))]
+            return [word for field in fields for word in label_words(found.get(field))]
         return entries(content)
 
     return words
@@ -249,7 +249,7 @@ def add_words(content: Any) -> list[Word]:
     found = _map(content, "count", "like", "labels")
     if not isinstance(found.get("like"), str):
         raise Wrong("does not name an existing node", "write `add: {count: 3, like: NODE}`")
-    return [_word(found.get("count", 1)), "nodes", "like", found["like"], *pairs(found.get("labels"))]
+    return [_word(found.get("count", 1)), "nodes", "like", found["like"], *label_words(found.get("labels"))]
 
 
 def delete_words(content: Any) -> list[Word]:
@@ -282,7 +282,7 @@ def budget_words(content: Any) -> list[Word]:
         content = {"name": name, **bounds} if isinstance(bounds, Mapping) else content
     found = _map(content, "name", "minAvailable", "maxUnavailable", "selector")
     bounds = {name: found[name] for name in ("minAvailable", "maxUnavailable") if name in found}
-    return [_word(found.get("name", "")), *pairs(bounds), *pairs(found.get("selector"))]
+    return [_word(found.get("name", "")), *label_words(bounds), *label_words(found.get("selector"))]
 
 
 def drain_words(content: Any) -> list[Word]:
@@ -299,7 +299,7 @@ def scale_words(content: Any) -> list[Word]:
     if isinstance(content, str):
         return list(content.split())
     if not isinstance(content, Mapping) or not {"by", "to"} & content.keys():
-        return pairs(content)
+        return label_words(content)
     found = _map(content, "by", "to", "namespace", "workloads")
     where = ["-n", _word(found["namespace"])] if "namespace" in found else []
     if "to" in found:
@@ -317,7 +317,7 @@ def resize_words(content: Any) -> list[Word]:
     """`{object: pod/NAMESPACE/NAME, container: NAME, requests: {…}, limits: {…}}`."""
     found = _map(content, "object", "container", "requests", "limits")
     container = f"{_word(found['container'])}:" if "container" in found else ""
-    pairs = [f"{container}{part}.{pair}" for part in ("requests", "limits") for pair in pairs(found.get(part))]
+    pairs = [f"{container}{part}.{pair}" for part in ("requests", "limits") for pair in label_words(found.get(part))]
     return [_word(found.get("object", "")), *pairs]
 
 
