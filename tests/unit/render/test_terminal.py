@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from kwhatif.render.blocks import Block, Item, Listing, Table, number, words
+from kwhatif.render.blocks import Block, Item, Listing, Row, Table, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.terminal import draw, table, text
 
@@ -123,7 +123,10 @@ def test_the_continued_lines_of_an_item_are_below_its_first_word() -> None:
 
 
 def test_a_row_that_continues_the_one_above_is_indented_where_rows_are_lines() -> None:
-    rows = [(6, ["Insufficient cpu", "Insufficient memory"], "needs 64"), ("", "Too many pods", ["on a1,", "a2"])]
+    rows: list[Row] = [
+        (6, ["Insufficient cpu", "Insufficient memory"], "needs 64"),
+        ("", "Too many pods", ["on a1,", "a2"]),
+    ]
     assert _drawn(Table((number("Nodes"), words("Reason"), words("Evidence")), rows), 20) == [
         "",
         "6 Insufficient cpu",
