@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from kwhatif.admission.plugins import fill_in_limits, limit_ranges
 from kwhatif.admission.same import each, with_parts
-from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.matching.requests import CPU, MEMORY, units
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, lacks
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
 from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfiguration, Webhook
-from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity, value
+from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity
 from kwhatif.kube.model.workload import POD_SOURCES
 
 #: The resources that a VerticalPodAutoscaler can set.
@@ -173,15 +173,10 @@ def to_texts(amounts: Mapping[str, int]) -> ResourceList:
     return {name: str(Quantity(nanos, "binary" if name == MEMORY else "decimal")) for name, nanos in amounts.items()}
 
 
-def _units(name: str, nanos: int) -> int:
-    """The amount in the unit that upstream calculates with: milli-units of cpu, bytes of memory; rounded up."""
-    return milli_value(nanos) if name == CPU else value(nanos)
-
-
 def _in_proportion(name: str, scaled: int, base: int, result: int, *, up: bool = False) -> int:
     """The amount that is to `scaled` as `result` is to `base`, in whole units (`scaleQuantityProportionally…`)."""
     one = MICRO_PER_MILLI if name == CPU else NANO
-    product, by = _units(name, scaled) * _units(name, result), _units(name, base)
+    product, by = units(name, scaled) * units(name, result), units(name, base)
     return one * (-(-product // by) if up and name == CPU else product // by)
 
 
