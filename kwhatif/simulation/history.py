@@ -21,8 +21,8 @@ _OfScheduler = Literal["bound", "nominated", "placed", "preempted", "unschedulab
 _OfKubelet = Literal[
     "pending", "running", "ready", "not ready", "restarted", "ended", "succeeded", "failed", "completed", "unknown"
 ]
-_OfEvictions = Literal["evicted", "evicted by taint", "evicted by device taint", "could not evict"]
-_OfNodes = Literal["cordoned", "uncordoned", "tainted", "labelled", "fell silent", "came back", "could not attach", "ran"]
+_OfEvictions = Literal["evicted", "evicted by taint", "evicted by device taint", "could not evict", "ran"]
+_OfNodes = Literal["cordoned", "uncordoned", "tainted", "labelled", "fell silent", "came back", "could not attach"]
 _OfSizes = Literal["scaled", "resized", "deferred", "found infeasible"]
 Verb = Literal[_OfObjects, _OfScheduler, _OfKubelet, _OfEvictions, _OfNodes, _OfSizes]
 
