@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.edits.parse import split_words
 from kwhatif.edits.selection import selector_of
-from kwhatif.edits.verbs import PARSERS
-from kwhatif.edits.words import WORDS
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
@@ -718,7 +716,3 @@ def test_long_quotations_are_split_at_once(text: str) -> None:
         with suppress(ValueError):
             split_words(text)
     assert time.process_time() - start < 3
-
-
-def test_every_verb_is_read_as_text_and_as_yaml() -> None:
-    assert PARSERS.keys() == WORDS.keys()

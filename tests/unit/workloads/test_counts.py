@@ -21,7 +21,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.render.edits import sentences_of
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
-from kwhatif.simulation import pods as simulated_pods
+from kwhatif.simulation import limits as simulated_limits
 from kwhatif.words.workload import sentence
 from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
@@ -241,7 +241,7 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch.setattr(limits, "FEW", 10)
     monkeypatch.setattr(limits, "MOST", 20)
     monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
-    monkeypatch.setattr(simulated_pods, "FEW", 1)
+    monkeypatch.setattr(simulated_limits, "FEW", 1)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
     there = Session.of(
