@@ -11,7 +11,7 @@ import yaml
 
 from kwhatif.errors import InputError
 from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
-from kwhatif.scheduler.configuration import build_profiles
+from kwhatif.scheduler.configuration.build import build_profiles
 from kwhatif.scheduler.framework.profile import Point, Profile, names
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFitArgs
