@@ -43,6 +43,7 @@ from kwhatif.admission.same import with_parts
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.admission.vertical_autoscaler import recommend, recommended_for_new, with_resources
 from kwhatif.kube.matching.nodes import NO_EXECUTE
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.matching.requests import resource_nanos
 from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster
@@ -59,7 +60,7 @@ from kwhatif.kube.model.policy import (
     RuntimeClassScheduling,
 )
 from kwhatif.kube.model.storage import Volume
-from kwhatif.kube.model.workload import CronJob, Job, Namespace, ReplicaSet
+from kwhatif.kube.model.workload import Namespace
 from kwhatif.scheduler.framework.reference import is_reference
 
 
@@ -76,7 +77,7 @@ def injection_of(pod: Pod, cluster: Cluster) -> KnownInjection | None:
     """
     if cluster.facts.webhooks is None:
         return None
-    owner = workload_of(pod, cluster)
+    owner = root_of(pod, cluster, through_jobs=True)
     known = cluster.facts.webhooks.injection(pod, owner)
     rows = recommended_for_new(pod, owner, cluster) if known is not None and known.injection.resources else {}
     if known is not None and rows:
@@ -93,24 +94,6 @@ def _besides(shown: ResourceRequirements, own: ResourceRequirements | None) -> R
     requests = {name: text for name, text in shown.requests.items() if name not in own.requests}
     limits = {name: text for name, text in shown.limits.items() if name not in own.limits}
     return ResourceRequirements(requests=requests, limits=limits)
-
-
-def workload_of(pod: Pod, cluster: Cluster) -> str:
-    """The top-level workload of the pod, such as `Deployment shop/web`; "" for a bare pod."""
-    owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
-    if owner is None:
-        return ""
-    key = f"{namespace}/{owner.name}"
-    between = cluster.get(ReplicaSet, key) if owner.kind == "ReplicaSet" else None
-    if owner.kind == "Job":
-        job = cluster.get(Job, key)
-        if job is None:  # the Job of a future run has the CronJob's name and a time
-            cron_job = key.rpartition("-")[0]
-            return f"Job {key}" if cluster.get(CronJob, cron_job) is None else f"CronJob {cron_job}"
-        above = controller_of(job.metadata)
-    else:
-        above = None if between is None else controller_of(between.metadata)
-    return f"{owner.kind} {key}" if above is None else f"{above.kind} {namespace}/{above.name}"
 
 
 def _injected(spec: PodSpec, injection: Injection) -> PodSpec:
@@ -341,7 +324,9 @@ _BUILT_IN: tuple[AdmissionStep[Pod], ...] = (
 _STEPS = (
     *_FIRST,
     AdmissionStep("MutatingAdmissionWebhook", inject),
-    AdmissionStep("VerticalPodAutoscaler", lambda pod, cluster: recommend(pod, workload_of(pod, cluster), cluster)),
+    AdmissionStep(
+        "VerticalPodAutoscaler", lambda pod, cluster: recommend(pod, root_of(pod, cluster, through_jobs=True), cluster)
+    ),
     *_BUILT_IN,
 )
 

@@ -115,7 +115,7 @@ def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelect
     of_that_name: Iterator[Any] = (lookup.cluster.get(kind, f"{namespace}/{name}") for kind in SCALABLE)
     found = [obj for obj in of_that_name if obj is not None]
     if len(found) > 1:
-        names = " and ".join(f"{type(obj).__name__} {namespace}/{name}" for obj in found)
+        names = " and ".join(str(ObjectRef.of(obj)) for obj in found)
         raise Wrong(
             f"{namespace}/{name} is ambiguous: there are {names}", "say which pods: add key=value of their labels"
         )
@@ -134,7 +134,7 @@ def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelect
     selector = workload.spec.selector
     if isinstance(workload, ReplicationController):
         selector = LabelSelector(match_labels=workload.spec.selector or {})
-    return selector or LabelSelector(), f"{type(workload).__name__} {namespace}/{name}"
+    return selector or LabelSelector(), str(ObjectRef.of(workload))
 
 
 # --- label -------------------------------------------------------------------------------------------------------

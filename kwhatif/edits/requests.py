@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.new_pod import workload_of
 from kwhatif.admission.vertical_autoscaler import (
     OFF,
     REQUESTS_ONLY,
@@ -30,6 +29,7 @@ from kwhatif.admission.vertical_autoscaler import (
 )
 from kwhatif.edits.edit import FROM_METRICS, FROM_VPA, Measured, Requests, Resolved, Wrong
 from kwhatif.edits.selection import Lookup, some
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.matching.requests import CPU, computed_qos_class, max_into, pod_requests, resource_nanos
 from kwhatif.kube.model.bystanders import (
     ContainerResourcePolicy,
@@ -120,7 +120,7 @@ _ALONE = ("Pod", "Node")
 
 
 def _owner(pod: Pod, cluster: Cluster) -> str:
-    owner = workload_of(pod, cluster)
+    owner = root_of(pod, cluster, through_jobs=True)
     return f"Pod {key_of(pod)}" if not owner or ObjectRef.parse(owner).kind in _ALONE else owner
 
 
@@ -258,7 +258,7 @@ def _owner_named(key: str, cluster: Cluster) -> str | None:
             found = cluster.get(kind, f"{namespace}/{match[1]}")
             if found is not None:
                 made = Pod(metadata=replace(Pod().metadata, namespace=namespace, owner_references=(reference(found),)))
-                return workload_of(made, cluster)
+                return root_of(made, cluster, through_jobs=True)
     return None
 
 

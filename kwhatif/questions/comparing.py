@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ChangeRow, changes_between
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import Model
 from kwhatif.kube.model.node import Node
@@ -20,7 +21,6 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.upgrade.blame import release_of
 from kwhatif.report import Report
 from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow, Proof
-from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 
@@ -186,7 +186,7 @@ def _row(part: Part, before: State, after: State) -> ClusterChangeRow:
     row = ClusterChangeRow(
         change="added" if was is None else "removed" if now is None else "changed",
         object=f"{part.kind.__name__} {part.key}",
-        workload=(root_of(pod, cluster) or "") if isinstance(pod, Pod) else "",
+        workload=root_of(pod, cluster) if isinstance(pod, Pod) else "",
     )
     if was is None or now is None:
         return row

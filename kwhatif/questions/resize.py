@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.new_pod import workload_of
 from kwhatif.admission.vertical_autoscaler import OFF, recommended, update_mode, vpas_of, with_recommended
 from kwhatif.autoscaler.vertical_updater import DEFERRED_FOR, ROUND, UpdaterVerdict, updater_decides
 from kwhatif.controllers.eviction import EvictionApi, EvictionRefused
@@ -19,6 +18,7 @@ from kwhatif.edits.edit import Edit, EvictPods, Patch, Reference, Refusal, Resiz
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.session.session import Session
@@ -66,7 +66,7 @@ def ask_updater(session: Session, pod: Reference, parameters: Parameters, namesp
         InputError: there is no such pod, no autoscaler recommends anything for it, or it is on no node of the input.
     """
     found = _pod(session, pod, namespace)
-    every = vpas_of(workload_of(found, session.cluster), session.cluster)
+    every = vpas_of(root_of(found, session.cluster, through_jobs=True), session.cluster)
     vpas = sorted(every, key=lambda vpa: update_mode(vpa) == OFF)
     rows = recommended(found, vpas[0], session.cluster) if vpas else {}
     if not rows:

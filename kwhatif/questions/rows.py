@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.plugins import DEFAULT_POLICY
+from kwhatif.kube.matching.owners import deployment_by_hash
 from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
@@ -104,16 +105,14 @@ def queued_row(decision: Decision) -> QueuedRow:
 
 
 def owner_and_workload(pod: Pod) -> tuple[str | None, str | None]:
-    """The pod's controller, and the Deployment behind it if there is one, else the controller again.
-
-    The Deployment's controller names its ReplicaSets `<deployment>-<pod-template-hash>`, and labels the pods with that
-    hash (`pkg/controller/deployment/sync.go`).
-    """
+    """The pod's controller, and the Deployment behind it if their names show one, else the controller again."""
     owner = owner_of(pod)
-    suffix = f"-{pod.metadata.labels.get('pod-template-hash')}"
-    if owner is not None and owner.startswith("ReplicaSet ") and owner.endswith(suffix):
-        return owner, f"Deployment {owner.removeprefix('ReplicaSet ').removesuffix(suffix)}"
-    return owner, owner
+    return owner, deployment_by_hash(pod) or owner
+
+
+def workload_or_pod(pod: Pod) -> str:
+    """The pod's workload by names alone; a bare pod is its own."""
+    return owner_and_workload(pod)[1] or f"Pod {key_of(pod)}"
 
 
 def rejected_rows(

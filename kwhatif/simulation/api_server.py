@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import admit_claim, complete_claim, with_times
-from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod, workload_of
+from kwhatif.admission.new_pod import ReplicaAdmission, injection_of, stored_pod
 from kwhatif.admission.outcome import Admitted, Denied, already_exists
 from kwhatif.admission.pod_group import GROUP_KINDS, admit_grouping
 from kwhatif.admission.quota import Counted, QuotaAdmission, counted, is_counted
 from kwhatif.admission.vertical_autoscaler import is_ignored
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.pods import finished_pods
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, identity, key_of, lacks_node
 from kwhatif.kube.model.meta import AnnotatedMeta
 from kwhatif.kube.model.node import Node
@@ -27,7 +28,7 @@ from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, His
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
-from kwhatif.simulation.view import SimulatedView, root_of
+from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.names import generated_name, uid_of
@@ -208,7 +209,7 @@ class ApiServer(SimulatedView):
         return with_times(default_object(obj), None, self.stamp(self.now))
 
     def _note_webhooks(self, pod: Pod) -> None:
-        known, owner = injection_of(pod, self.state.cluster), workload_of(pod, self.state.cluster)
+        known, owner = injection_of(pod, self.state.cluster), root_of(pod, self.state.cluster, through_jobs=True)
         if known is not None:
             self.injections[known.workload] = known
         if is_ignored(owner, self.state.cluster):

@@ -8,6 +8,7 @@ from itertools import chain
 
 import msgspec
 
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import Node
@@ -15,7 +16,6 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.kube.model.workload import ReplicaSet
 from kwhatif.simulation.api_server import ApiServer
-from kwhatif.simulation.view import root_of
 from kwhatif.workloads.survey import survey_of
 
 
@@ -138,7 +138,7 @@ class WorkloadTally:
         controller = owner.kind, meta.namespace, owner.name, owner.uid
         found = self._roots.get(controller)
         if found is None:
-            found = self._roots[controller] = root_of(pod, self._api_server.state.cluster) or ""
+            found = self._roots[controller] = root_of(pod, self._api_server.state.cluster)
         return found
 
     def _count_all(self) -> None:

@@ -23,7 +23,6 @@ from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
 
 #: The owner's kind, its namespace, its name, and the kind of the controlled objects.
 _Slot = tuple[str, str, str, type]
-_NONE: Mapping[str, ReplicaSet] = {}
 _NO_KEYS: Mapping[str, str] = {}
 
 
@@ -206,23 +205,6 @@ def _slot_of(obj: KubernetesObject) -> tuple[_Slot, str] | None:
     if owner is not None:
         return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid
     return (("", obj.metadata.namespace, "", Pod), "") if isinstance(obj, Pod) else None
-
-
-def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:
-    """The workload of the pod, as "Deployment shop/web"; None for a bare pod.
-
-    A ReplicaSet's Deployment is looked up, also for one in `gone`; a missing owner is named by the owner
-    reference.
-    """
-    namespace = pod.metadata.namespace
-    owner = controller_of(pod.metadata)
-    if owner is None:
-        return None
-    key = f"{namespace}/{owner.name}"
-    replica_set = (cluster.get(ReplicaSet, key) or gone.get(key)) if owner.kind == "ReplicaSet" else None
-    above = None if replica_set is None else controller_of(replica_set.metadata)
-    top = owner if above is None else above
-    return f"{top.kind} {namespace}/{top.name}"
 
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_pod import without_webhooks, workload_of
+from kwhatif.admission.new_pod import without_webhooks
 from kwhatif.admission.outcome import Denied
 from kwhatif.admission.webhooks import NewObject, calls_for
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
@@ -227,7 +228,7 @@ class ShownInjections:
         return {}
 
     def _similar(self, namespace: str, marks: Marks, *, host_network: bool) -> Iterator[tuple[str, _Shown]]:
-        owners = (workload_of(pods[0], self._cluster) for pods in self._controlled(namespace).values())
+        owners = (root_of(pods[0], self._cluster, through_jobs=True) for pods in self._controlled(namespace).values())
         for owner in sorted(set(owners)):
             shown = self._shown(owner)
             if shown is not None and shown.marks == marks and shown.host_network == host_network:

@@ -265,7 +265,7 @@ def to_text(name: str, amount: int) -> str:
     """An amount in the scheduler's unit of the resource as a quantity, exactly: `300m`, `1536Mi`, `2`."""
     if name == CPU:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if name in (MEMORY, EPHEMERAL_STORAGE) or name.startswith(HUGEPAGES_PREFIX):
+    if name in (MEMORY, EPHEMERAL_STORAGE, "storage") or name.startswith(HUGEPAGES_PREFIX):
         for suffix, unit in _SUFFIXES:
             if amount and amount % unit == 0:
                 return f"{amount // unit}{suffix}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kwhatif.edits import made as edits
 from kwhatif.edits.edit import DeleteObjects
 from kwhatif.kube.matching.requests import PODS
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, Job, Scalable
@@ -126,11 +126,11 @@ def replicas_of(workload: Resizable) -> int:
 
 def scale_down(workload: Resizable, by: int = 1) -> AdvisedChange:
     """Scale down by this number of pods."""
-    kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
+    key, now = key_of(workload), replicas_of(workload)
     count = now - by
     return in_cluster(
         "scale-down",
-        f"{kind} {key}",
+        str(ObjectRef.of(workload)),
         edits.scale(edits.object_of(type(workload), key), count),
         extra=10 * by + 30 * (not count) + _extra(workload.metadata.namespace),
         before=str(now),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ObjectNotFound, QuotaExceeded, Refusal
 from kwhatif.edits import made as edits
-from kwhatif.edits.edit import Apply, Assignment, Patch
+from kwhatif.edits.edit import Apply, Assignment, Patch, SetFields
 from kwhatif.kube.matching.field_errors import nearest
 from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, to_text, units
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
@@ -318,16 +318,30 @@ def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> I
         yield delete_pods([each.pod for each in alone[:_MOST_TRIED]], preemptor)
 
 
+def quantities(hard: Mapping[str, int]) -> Mapping[str, str]:
+    """Limits of a quota as quantities; `hard`: nano-units by the names that quotas give them."""
+    found = {}
+    for name, nanos in hard.items():
+        resource = name.rpartition(".")[2]  # requests.cpu, gold.storageclass.storage.k8s.io/requests.storage
+        found[name] = to_text(resource, units(resource, nanos))
+    return found
+
+
+def raise_quota(key: str, hard: Mapping[str, str]) -> SetFields:
+    """Set these limits of a quota."""
+    limits = (Assignment(("spec", "hard", name), value) for name, value in hard.items())
+    return edits.set_fields(edits.object_of(ResourceQuota, key), *limits)
+
+
 def _of_quota(quota: ResourceQuota, exceeded: QuotaExceeded, requested: dict[str, int]) -> Iterator[AdvisedChange]:
     key = key_of(quota)
     asked, used, limited = map(amounts, (exceeded.requested, exceeded.used, exceeded.limited))
     hard = {name: used[name] + asked[name] for name in asked if used.get(name, 0) + asked[name] > limited.get(name, 0)}
-    values = {name: _quantity(name, nanos) for name, nanos in hard.items()}
-    target = edits.object_of(ResourceQuota, key)
+    values = quantities(hard)
     yield in_cluster(
         "raise-quota",
         key,
-        edits.set_fields(target, *(Assignment(("spec", "hard", name), value) for name, value in values.items())),
+        raise_quota(key, values),
         about=", ".join(hard),
         before=", ".join(f"{name}={quota.spec.hard.get(name, '')}" for name in hard),
         after=", ".join(f"{name}={value}" for name, value in values.items()),
@@ -339,14 +353,3 @@ def _of_quota(quota: ResourceQuota, exceeded: QuotaExceeded, requested: dict[str
         cut = -(-(needed - limited[name]) // unit)
         if name != "pods" and 0 < cut < whole:
             yield request_less(resource, whole, cut)
-
-
-def _quantity(name: str, nanos: int) -> str:
-    if nanos % 1_000_000_000:
-        return f"{-(-nanos // 1_000_000)}m"
-    whole = nanos // 1_000_000_000
-    is_bytes = name.rpartition(".")[2] in ("memory", "storage", "ephemeral-storage")
-    for suffix, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)) if is_bytes and whole else ():
-        if whole % size == 0:
-            return f"{whole // size}{suffix}"
-    return str(whole)

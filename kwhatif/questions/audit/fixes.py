@@ -24,10 +24,11 @@ from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.node import HOSTNAME, ZONE, Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.quantity import amounts
 from kwhatif.kube.model.workload import Deployment, StatefulSet
 from kwhatif.questions.advise.advisor import Limits, advice_for
+from kwhatif.questions.advise.missing import quantities, raise_quota
 from kwhatif.questions.advise.rows import FoundAdvice
 from kwhatif.questions.audit.findings import Key, key_of_cause
 from kwhatif.questions.audit.probes import AuditPlayer
@@ -64,13 +65,6 @@ _PASSING: frozenset[AdviceKind] = frozenset(
 )
 #: Harm by growth: more nodes are needed, whatever the pods are.
 _ROOM = ("room", "ports", "anti-affinity", "spread", "devices")
-
-
-def _quantity(nanos: int) -> str:
-    """An amount in nano-units, rounded up to milli-units."""
-    milli = -(-nanos // 1_000_000)
-    return f"{milli}m" if milli % 1000 else str(milli // 1000)
-
 
 #: Something to try: edits, or a flag of the command.
 Candidate = tuple[Edit, ...] | DrainFlag
@@ -270,10 +264,10 @@ class Fixes:
         if not isinstance(exceeded, QuotaExceeded):
             return
         requested, used = amounts(exceeded.requested), amounts(exceeded.used)
-        target = object_of(ResourceQuota, f"{ObjectRef.parse(worst.subject).namespace}/{exceeded.quota}")
+        key = f"{ObjectRef.parse(worst.subject).namespace}/{exceeded.quota}"
         for pods in dict.fromkeys((worst.pods, worst.pods + 1, max(2 * worst.pods, worst.of))):
-            hard = ((name, used[name] + pods * amount) for name, amount in requested.items())
-            yield (set_fields(target, *(Assignment(("spec", "hard", name), _quantity(most)) for name, most in hard)),)
+            hard = {name: used[name] + pods * amount for name, amount in requested.items()}
+            yield (raise_quota(key, quantities(hard)),)
 
     def _higher_class(self, subject: str) -> Iterator[Candidate]:
         field = ("spec", "template", "spec", "priorityClassName")

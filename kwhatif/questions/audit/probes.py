@@ -14,13 +14,13 @@ from kwhatif.edits.made import named, restart, scale
 from kwhatif.kube.matching.requests import pod_resources
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.node import ZONE, Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, StatefulSet
 from kwhatif.questions.audit.harms import PlayedProbe, evicted_by
-from kwhatif.questions.audit.scenario import Asked, AuditOutcome, AuditScenario, Stage
+from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario, ProbeScenarios, Stage
 from kwhatif.questions.audit.standing import BudgetProbe, Pending, Returns, Upgrade, Usage
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
@@ -40,7 +40,7 @@ class Probe(Protocol):
     def name(self) -> ProbeName:
         """Its name, as `--only` takes it."""
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """What is asked; `namespace`: only about workloads there, "" for all."""
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
@@ -51,11 +51,11 @@ class Probe(Protocol):
 
 
 class _Nodes(PlayedProbe):
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """Each node alone."""
         del namespace
         found = [AuditScenario(self.name, node.name, (node.name,)) for node in session.state.nodes]
-        return Asked(together(session, found), "" if found else "there are no nodes")
+        return ProbeScenarios(together(session, found), "" if found else "there are no nodes")
 
 
 class Outage(_Nodes):
@@ -83,7 +83,7 @@ class Zone(PlayedProbe):
 
     name: ProbeName = "zone"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """Each zone alone, if there are several."""
         del namespace
         zones: dict[str, list[str]] = {}
@@ -91,10 +91,10 @@ class Zone(PlayedProbe):
             zones.setdefault(node.metadata.labels.get(ZONE, ""), []).append(name)
         without = zones.pop("", [])
         if len(zones) < 2:
-            return Asked((), f"no node has the label {ZONE}" if not zones else "all nodes are in one zone")
+            return ProbeScenarios((), f"no node has the label {ZONE}" if not zones else "all nodes are in one zone")
         left_out = f"{len(without)} nodes have no label {ZONE}" if without else ""
         found = [AuditScenario(self.name, zone, tuple(sorted(nodes))) for zone, nodes in zones.items()]
-        return Asked(together(session, found), left_out)
+        return ProbeScenarios(together(session, found), left_out)
 
     def command(self, scenario: AuditScenario) -> str:
         """`outage LABEL`."""
@@ -131,7 +131,7 @@ class Restart(_Edited):
     name: ProbeName = "restart"
     harm: AuditHarm = "restart-hangs"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """Each Deployment, StatefulSet and DaemonSet that rolls."""
         found = [
             AuditScenario(self.name, name, edit=restart(named(name)))
@@ -140,7 +140,7 @@ class Restart(_Edited):
             )
             if _rolls(workload)
         ]
-        return Asked(found, "" if found else "no workload rolls")
+        return ProbeScenarios(found, "" if found else "no workload rolls")
 
 
 def _rolls(workload: object) -> bool:
@@ -160,7 +160,7 @@ class Replica(_Edited):
     name: ProbeName = "replica"
     harm: AuditHarm = "no-growth"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """One more pod than it has."""
         cluster = session.with_owners().cluster
         found = [
@@ -168,7 +168,7 @@ class Replica(_Edited):
             for name, each in _workloads(cluster, namespace, SCALABLE)
             if (count := replicas_of(each)) > 0 and not scalers_of(each, cluster)
         ]
-        return Asked(found, "" if found else "no workload can be scaled")
+        return ProbeScenarios(found, "" if found else "no workload can be scaled")
 
 
 class Peak(_Edited):
@@ -177,7 +177,7 @@ class Peak(_Edited):
     name: ProbeName = "peak"
     harm: AuditHarm = "peak-out-of-reach"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """The maximum of each autoscaler, if it is not reached yet."""
         cluster = session.with_owners().cluster
         most: dict[str, int] = {}
@@ -192,7 +192,7 @@ class Peak(_Edited):
             AuditScenario(self.name, name, edit=scale(named(name), count), count=count)
             for name, count in sorted(most.items())
         ]
-        return Asked(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
+        return ProbeScenarios(found, "" if found else "no HorizontalPodAutoscaler is below its maximum")
 
 
 #: The number of new pods per node, and in total.
@@ -204,7 +204,7 @@ class Arrival(_EditProbe):
 
     name: ProbeName = "arrival"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """For each class that may evict, scale up the workload whose pods request the most."""
         del namespace  # new pods may evict pods of any namespace
         session = session.with_owners()
@@ -220,7 +220,7 @@ class Arrival(_EditProbe):
         ]
         unused = [each.metadata.name for each in classes if each.metadata.name not in largest]
         skipped = f"no workload has the class {', '.join(unused)}" if unused else ""
-        return Asked(found, skipped or ("" if found else "no class may evict"))
+        return ProbeScenarios(found, skipped or ("" if found else "no class may evict"))
 
     def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """The workloads that matter and are evicted."""
@@ -248,7 +248,7 @@ def _workloads(cluster: Cluster, namespace: str, kinds: Sequence[type]) -> Itera
             workload: Any = cluster.all(kind)[key]
             meta = workload.metadata
             if namespace in ("", meta.namespace) and controller_of(meta) is None and meta.deletion_timestamp is None:
-                yield f"{kind.__name__} {key_of(workload)}", workload
+                yield str(ObjectRef.of(workload)), workload
 
 
 #: In the order in which they are asked: cheap and certain ones first.

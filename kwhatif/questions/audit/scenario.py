@@ -39,7 +39,7 @@ class AuditScenario(msgspec.Struct, frozen=True):
         return f"{self.probe} {self.about}"
 
 
-class Asked(NamedTuple):
+class ProbeScenarios(NamedTuple):
     """The scenarios of a probe; `skipped` says why there are none, or which were left out."""
 
     scenarios: Sequence[AuditScenario]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kwhatif.controllers.disruption import pods_selected_by
 from kwhatif.edits.made import evict, object_of
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.matching.requests import CPU, MEMORY, resource_nanos
 from kwhatif.kube.model.bystanders import PodMetrics
 from kwhatif.kube.model.caveat import Caveat
@@ -17,7 +18,7 @@ from kwhatif.kube.model.pod import Pod, is_ready, is_terminal
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.kube.model.workload import SCALABLE
 from kwhatif.questions.audit.harms import PlayedProbe
-from kwhatif.questions.audit.scenario import Asked, AuditScenario, Stage
+from kwhatif.questions.audit.scenario import AuditScenario, ProbeScenarios, Stage
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.questions.upgrade.upgrade import ask_upgrade
@@ -28,7 +29,6 @@ from kwhatif.scheduler.framework.profile import profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.release import MINORS, find_release
 from kwhatif.simulation.pods import unbound
-from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 
@@ -41,10 +41,10 @@ class Pending(PlayedProbe):
 
     name: ProbeName = "pending"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """The cluster once it has settled by itself."""
         del session, namespace
-        return Asked([NOW])
+        return ProbeScenarios([NOW])
 
     def found(self, played: Simulation, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow]:
         """What stays pending, or refused, if nothing happens; gated pods are meant to wait."""
@@ -61,13 +61,13 @@ class Upgrade:
 
     name: ProbeName = "upgrade"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """The release after the cluster's own."""
         del namespace
         following = session.cluster.facts.minor + 1
         if following not in MINORS:
-            return Asked((), f"1.{following} is not known here")
-        return Asked([AuditScenario("upgrade", f"1.{following}", count=following)])
+            return ProbeScenarios((), f"1.{following} is not known here")
+        return ProbeScenarios([AuditScenario("upgrade", f"1.{following}", count=following)])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """The workloads whose pods would lose their node, or evict more pods."""
@@ -110,10 +110,10 @@ class Returns:
 
     name: ProbeName = "return"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """All workloads in one: most of their pods share verdicts."""
         del session
-        return Asked([AuditScenario("return", namespace or "all namespaces")])
+        return ProbeScenarios([AuditScenario("return", namespace or "all namespaces")])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """By workload and cause: how many of its pods could not be placed again."""
@@ -197,11 +197,11 @@ class Usage:
 
     name: ProbeName = "usage"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """Only where metrics were read."""
         if not session.cluster.all(PodMetrics):
-            return Asked((), "no PodMetrics were read")
-        return Asked([AuditScenario("usage", namespace or "all namespaces")])
+            return ProbeScenarios((), "no PodMetrics were read")
+        return ProbeScenarios([AuditScenario("usage", namespace or "all namespaces")])
 
     def harms(self, scenario: AuditScenario, stage: Stage) -> Iterator[HarmRow | Caveat]:
         """Workloads that use much less than they request, or much more."""
@@ -257,17 +257,17 @@ class BudgetProbe(PlayedProbe):
 
     name: ProbeName = "budgets"
 
-    def scenarios(self, session: Session, namespace: str) -> Asked:
+    def scenarios(self, session: Session, namespace: str) -> ProbeScenarios:
         """The budgets of the namespace."""
         cluster = session.with_owners().cluster
         if "PodDisruptionBudget" in cluster.facts.unread:
-            return Asked((), "the budgets could not be read")
+            return ProbeScenarios((), "the budgets could not be read")
         found = [
             self._scenario(key, cluster)
             for key, budget in sorted(cluster.all(PodDisruptionBudget).items())
             if namespace in ("", budget.metadata.namespace)
         ]
-        return Asked(found, "" if found else "there are no budgets")
+        return ProbeScenarios(found, "" if found else "there are no budgets")
 
     def _scenario(self, key: str, cluster: Cluster) -> AuditScenario:
         pods = [key_of(pod) for pod in _running(pods_selected_by(key, cluster))] or _meant(key, cluster)

@@ -20,7 +20,7 @@ from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.differences import Differences
 from kwhatif.questions.manifests.edited import edit_session
-from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.rows import workload_or_pod
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, PeakRow, PeakWorkloadRow, ShapeRow
@@ -77,7 +77,7 @@ def _names(shape: Shape) -> tuple[str, ...]:
     """The workloads that the pods are of, or their groups; those with most pods first."""
     if shape.groups:
         return tuple(f"PodGroup {key}" for key in shape.groups)
-    counts = Counter(owner_and_workload(info.pod)[1] or f"Pod {info.key}" for info in shape.pods)
+    counts = Counter(workload_or_pod(info.pod) for info in shape.pods)
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
@@ -139,7 +139,7 @@ def _representative(name: str, pods: Sequence[PodInfo], cluster: Cluster) -> App
 
 
 def _belongs(info: PodInfo, name: str) -> bool:
-    return (owner_and_workload(info.pod)[1] or f"Pod {info.key}") == name
+    return workload_or_pod(info.pod) == name
 
 
 class AtPeak(NamedTuple):

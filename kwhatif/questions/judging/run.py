@@ -12,6 +12,7 @@ import msgspec
 
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import MAKING_PODS
+from kwhatif.kube.matching.owners import root_of
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
@@ -30,7 +31,6 @@ from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.instant import WAITING, InstantEngine
 from kwhatif.simulation.reactions import Reactions
-from kwhatif.simulation.view import root_of
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -144,9 +144,7 @@ class ManifestRun:
     def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
         """What the pod was made of."""
         itself = self._by_root.get(f"Pod {key_of(pod)}")
-        return itself or self._by_root.get(
-            root_of(pod, self._api_server.state.cluster, self._api_server.gone_sets) or ""
-        )
+        return itself or self._by_root.get(root_of(pod, self._api_server.state.cluster, self._api_server.gone_sets))
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event

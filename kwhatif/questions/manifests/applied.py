@@ -31,7 +31,7 @@ from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
 from kwhatif.kube.model.pod_group import GROUPS_SINCE, PodGroup, has_groups
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import POD_SOURCES, WORKLOADS, Job, Namespace, NamespaceMeta
-from kwhatif.questions.rows import owner_and_workload
+from kwhatif.questions.rows import workload_or_pod
 from kwhatif.questions.session.admission_hooks import HookSubject, admission_not_asked, new_object
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
@@ -138,7 +138,7 @@ def restarted_workloads(cluster: Cluster) -> Iterator[Restarted]:
         if is_terminal(pod) or not pod.spec.node_name or (owner is not None and owner.kind == _NODE):
             continue
         if owner is None or (owner.kind, f"{pod.metadata.namespace}/{owner.name}") not in covered:
-            groups.setdefault(owner_and_workload(pod)[1] or f"Pod {key_of(pod)}", []).append(pod)
+            groups.setdefault(workload_or_pod(pod), []).append(pod)
     for name in sorted(groups):
         first, *others = sorted(groups[name], key=key_of)
         yield Restarted(name, _applied(first), tuple(others))

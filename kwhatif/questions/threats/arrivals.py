@@ -34,7 +34,6 @@ from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied, restarted_workloads, with_groups
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report.risks import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
@@ -285,11 +284,6 @@ def _one_more(found: NextPod) -> str:
     meta = found.applied.object.metadata
     name = ObjectRef.parse(found.name).argument if known else f"pod/{meta.namespace}/{meta.name}"
     return f"kwhatif capacity {name} --with-preemption --limit 1"
-
-
-def workload_name(pod: Pod) -> str:
-    """The workload of the pod, or the pod itself."""
-    return owner_and_workload(pod)[1] or f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def with_priority(state: State, pods: Mapping[str, PodInfo], value: int) -> State:

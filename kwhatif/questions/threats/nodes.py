@@ -16,10 +16,10 @@ from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, is_node_bound, is_static
 from kwhatif.questions.maintenance.drain import DrainSimulation
 from kwhatif.questions.maintenance.outage import OutageSimulation
+from kwhatif.questions.rows import workload_or_pod
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.caveats import caveats_of_end
 from kwhatif.questions.story.settled_cluster import ScenarioPlayer, Simulation
-from kwhatif.questions.threats.arrivals import workload_name
 from kwhatif.report.risks import PressureRow, ThreatRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.pod_info import PodInfo
@@ -89,7 +89,7 @@ class NodeEvents(ScenarioPlayer[NodeEvent, NodeOutcome]):
             if gone is None or gone.at < start or played.ending.is_gone_anyway(uid, gone):
                 continue
             preemptor = None if gone.by is None else find(gone.by, api_server.state.cluster)
-            because = workload_name(preemptor) if isinstance(preemptor, Pod) else ""
+            because = workload_or_pod(preemptor) if isinstance(preemptor, Pod) else ""
             yield LostPod(key, round(gone.at - start, 3), gone.how, because)
 
     def __reduce__(self) -> tuple[Any, ...]:
