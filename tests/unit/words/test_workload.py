@@ -1,7 +1,5 @@
 """What becomes of many pods, in one sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.report.decision import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow
