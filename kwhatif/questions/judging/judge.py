@@ -27,7 +27,7 @@ from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import refusal
-from kwhatif.questions.decisions.described import explainer
+from kwhatif.questions.decisions.described import WorkloadExplainer
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
 from kwhatif.questions.judging.question import Answer, Question
@@ -149,7 +149,7 @@ class _Judging:
     def __init__(self, session: Session, question: Question) -> None:
         self._session = session
         self._question = question
-        self._explain = explainer(question.explain, question.described, question.captured)
+        self._explain = WorkloadExplainer(question.explain, question.described, keeps=question.keeps_attempts)
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
@@ -203,6 +203,7 @@ class _Judging:
             groups=self._groups,
             end=self.end,
             growth=self._growth,
+            attempts=self._explain.kept,
         )
 
     def _alone(self) -> _Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodCondition
-from kwhatif.questions.decisions.described import Explain
+from kwhatif.questions.decisions.described import Explain, ExplainedAttempt
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
@@ -21,7 +21,6 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, JudgedWorkload
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Upsert
@@ -53,8 +52,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     explain: Explain = "failures"
     #: How many candidates for eviction a decision with all nodes describes, best first; None: all.
     described: int | None = None
-    #: Called with each attempt that is explained, before anything changes.
-    captured: Callable[[Attempt], None] | None = None
+    #: Whether the answer keeps the attempts that are explained.
+    keeps_attempts: bool = False
     #: Ask about these of the cluster's pending pods; None: about none.
     pending: PodChoice | None = None
     #: What is known to be wrong with the manifests, and left out of them.
@@ -93,6 +92,8 @@ class Answer(msgspec.Struct, kw_only=True):
     end: State
     #: The simulation in which an autoscaler may have added nodes; None: there was none.
     growth: ApiServer | None = None
+    #: By key of the pod, the attempts that were explained, where they are kept.
+    attempts: Mapping[str, ExplainedAttempt] = {}
 
     def marked(self) -> State:
         """That state, with pods marked as unschedulable that found no room, as the scheduler does."""
@@ -111,7 +112,8 @@ class Answer(msgspec.Struct, kw_only=True):
         if judged:
             caveats.pop(NothingJudged(), None)
         problems = [problem for answer in answers for problem in answer.problems]
-        return replace(self, judged=judged, caveats=caveats, problems=problems)
+        attempts = {key: attempt for answer in answers for key, attempt in answer.attempts.items()}
+        return replace(self, judged=judged, caveats=caveats, problems=problems, attempts=attempts)
 
     def report(self, session: Session, command: str) -> Report:
         """The answer as a report."""
