@@ -330,7 +330,7 @@ def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
-    """Caveats about owners that are not simulated, so that their pods were not replaced, and about pods left in place.
+    """Caveats about the end: owners that replaced no pods, pods that were not created or not evicted, and resizes.
 
     Args:
         engine: a finished simulation.
