@@ -74,8 +74,8 @@ def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
     for name in requests:
         everywhere = bool(containers) and all(name in each.resources.limits for each in containers)
         if everywhere and name not in limits and is_pod_level_resource(name):
-            asked = amounts({name: requests[name]})[name]
-            limits[name] = str(max(together[name], asked))
+            request = amounts({name: requests[name]})[name]
+            limits[name] = str(max(together[name], request))
     return with_parts(pod, spec=_with_amounts(pod.spec, resources, limits, requests))
 
 
@@ -88,10 +88,7 @@ def default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec
 
 
 def _with_amounts(
-    spec: PodSpec,
-    resources: ResourceRequirements,
-    limits: dict[str, QuantityText],
-    requests: dict[str, QuantityText],
+    spec: PodSpec, resources: ResourceRequirements, limits: dict[str, QuantityText], requests: dict[str, QuantityText]
 ) -> PodSpec:
     if limits == resources.limits and requests == resources.requests:
         return spec
@@ -290,13 +287,12 @@ def _storage_class(storage_class: StorageClass) -> StorageClass:
     return with_parts(storage_class, volume_binding_mode=storage_class.volume_binding_mode or "Immediate")
 
 
-Scaled = TypeVar("Scaled", Deployment, ReplicaSet, StatefulSet)
+def _in_spec(rule: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The rule that applies this rule to the object's `spec`."""
+    return lambda obj: with_parts(obj, spec=rule(obj.spec))
 
 
-def _scaled(workload: Scaled) -> Scaled:
-    if workload.spec.replicas is not None:
-        return workload
-    return replace(workload, spec=replace(workload.spec, replicas=1))
+_scaled = _in_spec(lambda spec: spec if spec.replicas is not None else replace(spec, replicas=1))
 
 
 def _replication_controller(controller: ReplicationController) -> ReplicationController:
@@ -308,10 +304,6 @@ def _replication_controller(controller: ReplicationController) -> ReplicationCon
     return with_parts(controller, spec=spec)
 
 
-def _limit_range(limits: LimitRange) -> LimitRange:
-    return with_parts(limits, spec=with_parts(limits.spec, limits=each(_limit_range_item, limits.spec.limits)))
-
-
 def _limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
     """The maximum is also the default limit; the default limit, or the minimum, is also the default request."""
     if item.type != "Container":
@@ -321,14 +313,6 @@ def _limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
     if default == item.default and default_request == item.default_request:
         return item
     return replace(item, default=default, default_request=default_request)
-
-
-def _resource_claim(claim: ResourceClaim) -> ResourceClaim:
-    return with_parts(claim, spec=_claim_spec(claim.spec))
-
-
-def _resource_claim_template(template: ResourceClaimTemplate) -> ResourceClaimTemplate:
-    return with_parts(template, spec=with_parts(template.spec, spec=_claim_spec(template.spec.spec)))
 
 
 def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
@@ -355,7 +339,7 @@ def _device_count(request: Counted) -> Counted:
 
 _RULES: Mapping[type[Model], Callable[[Any], Any]] = {
     Deployment: _scaled,
-    LimitRange: _limit_range,
+    LimitRange: _in_spec(lambda spec: with_parts(spec, limits=each(_limit_range_item, spec.limits))),
     Namespace: _namespace,
     Node: _node,
     PersistentVolume: _volume,
@@ -363,8 +347,8 @@ _RULES: Mapping[type[Model], Callable[[Any], Any]] = {
     Pod: default_pod,
     ReplicaSet: _scaled,
     ReplicationController: _replication_controller,
-    ResourceClaim: _resource_claim,
-    ResourceClaimTemplate: _resource_claim_template,
+    ResourceClaim: _in_spec(_claim_spec),
+    ResourceClaimTemplate: _in_spec(_in_spec(_claim_spec)),
     StatefulSet: _scaled,
     StorageClass: _storage_class,
 }

@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.kube.matching.labels import SelectorError, compile_selector
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
-from kwhatif.kube.model.kinds import RESOURCES
+from kwhatif.kube.model.kinds import RESOURCES, in_namespace
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, is_ready
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -45,7 +45,7 @@ def budget_status(budget: PodDisruptionBudget, cluster: Cluster) -> PodDisruptio
         selector = compile_selector(budget.spec.selector)
     except SelectorError as error:
         return SyncFailed(f"cannot read the selector: {error}")
-    pods = cluster.derived(_pods_by_namespace, Pod).get(budget.metadata.namespace, ())
+    pods = in_namespace(Pod, budget.metadata.namespace, cluster)
     return counted_status(budget, [pod for pod in pods if selector.matches(pod.metadata.labels)], cluster)
 
 
@@ -75,13 +75,6 @@ def counted_status(
         disrupted_pods=dict(disrupted),
         observed_generation=budget.metadata.generation,
     )
-
-
-def _pods_by_namespace(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
-    namespaces: dict[str, list[Pod]] = {}
-    for pod in cluster.all(Pod).values():
-        namespaces.setdefault(pod.metadata.namespace, []).append(pod)
-    return namespaces
 
 
 def _expected_and_desired(

@@ -64,12 +64,11 @@ def _affinity(affinity: Affinity, labels: Labels, change: _Change) -> Affinity:
 
 def _terms(terms: PodAffinity, labels: Labels, change: _Change) -> PodAffinity:
     required = each(lambda term: _term(term, labels, change), terms.required)
-    preferred = each(lambda weighted: _weighted(weighted, labels, change), terms.preferred)
-    return with_parts(terms, required=required, preferred=preferred)
 
+    def weighted(each_term: WeightedPodAffinityTerm) -> WeightedPodAffinityTerm:
+        return with_parts(each_term, pod_affinity_term=_term(each_term.pod_affinity_term, labels, change))
 
-def _weighted(weighted: WeightedPodAffinityTerm, labels: Labels, change: _Change) -> WeightedPodAffinityTerm:
-    return with_parts(weighted, pod_affinity_term=_term(weighted.pod_affinity_term, labels, change))
+    return with_parts(terms, required=required, preferred=each(weighted, terms.preferred))
 
 
 def _term(term: PodAffinityTerm, labels: Labels, change: _Change) -> PodAffinityTerm:

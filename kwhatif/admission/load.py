@@ -100,7 +100,7 @@ def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Call
 
 
 def counted_budgets(cluster: Cluster) -> Iterator[tuple[PodDisruptionBudget, Caveat]]:
-    """Every budget without a status, with the one that the disruption controller would write, and a caveat."""
+    """Every budget without a status, with the status that the disruption controller would write, and a caveat."""
     uncounted = [budget for budget in cluster.all(PodDisruptionBudget).values() if budget.status is None]
     return (with_status(budget, cluster) for budget in uncounted)
 

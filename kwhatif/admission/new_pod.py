@@ -128,10 +128,7 @@ def _injected(spec: PodSpec, injection: Injection) -> PodSpec:
 
 
 def _with(
-    own: tuple[Container, ...],
-    more: InjectedContainers,
-    names: set[str],
-    resources: Mapping[str, ResourceRequirements],
+    own: tuple[Container, ...], more: InjectedContainers, names: set[str], resources: Mapping[str, ResourceRequirements]
 ) -> tuple[Container, ...]:
     if resources:
         own = each_of(lambda each: with_resources(each, resources[each.name]) if each.name in resources else each, own)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from kwhatif.kube.matching.field_errors import aggregate
 from kwhatif.kube.matching.nodes import NO_EXECUTE
 from kwhatif.kube.matching.requests import CPU, MEMORY, limited, requested
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, KubernetesObject
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, Toleration
 from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, PriorityClass
@@ -93,7 +94,7 @@ class PriorityClasses:
 
 
 def classes_above(priority: int, cluster: Cluster, *, evicting: bool = True) -> list[PriorityClass]:
-    """The classes of a higher priority, without those of the system, the lowest first.
+    """The classes of a higher priority, the lowest first, without the two system classes.
 
     `evicting`: only those whose pods may evict others.
     """
@@ -141,21 +142,20 @@ def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
         return no_priority_class(pod, spec.priority_class_name)
     value, policy = _value_and_policy(priority_class)
     if spec.priority not in (None, value):
-        return forbidden(
-            pod,
-            f"the integer value of priority ({spec.priority}) must not be provided in pod spec;"
-            f" priority admission controller computed {value} from the given PriorityClass name",
-            Forbidden("Priority"),
-        )
+        return not_computed(pod, f"integer value of priority ({spec.priority})", "pod spec", value)
     if spec.preemption_policy not in ("", policy):
-        return forbidden(
-            pod,
-            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec;"
-            f" priority admission controller computed {policy} from the given PriorityClass name",
-            Forbidden("Priority"),
-        )
+        return not_computed(pod, f"string value of PreemptionPolicy ({spec.preemption_policy})", "pod spec", policy)
     name = _name(priority_class)
     return replace(pod, spec=replace(spec, priority=value, priority_class_name=name, preemption_policy=policy))
+
+
+def not_computed(obj: KubernetesObject, given: str, where: str, computed: object) -> Denied:
+    """The rejection of an object with another value than that of its PriorityClass."""
+    reason = (
+        f"the {given} must not be provided in {where};"
+        f" priority admission controller computed {computed} from the given PriorityClass name"
+    )
+    return forbidden(obj, reason, Forbidden("Priority"))
 
 
 def _value_and_policy(priority_class: PriorityClass | None) -> tuple[int, str]:
@@ -180,24 +180,12 @@ Amounts = Mapping[str, int]
 Constraint = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
 
 
-def _by_namespace(cluster: Cluster) -> Mapping[str, Sequence[LimitRange]]:
-    found: dict[str, list[LimitRange]] = {}
-    for limits in cluster.all(LimitRange).values():
-        found.setdefault(limits.metadata.namespace, []).append(limits)
-    return found
-
-
-def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
-    """The LimitRanges of a namespace."""
-    return cluster.derived(_by_namespace, LimitRange).get(namespace, ())
-
-
 # --- defaults ----------------------------------------------------------------------------------------
 
 
 def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with the default requests and limits of its namespace."""
-    for limits in limit_ranges(pod.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, pod.metadata.namespace, cluster):
         fill, spec = partial(_fill, _defaults(limits)), pod.spec
         containers, init_containers = each(fill, spec.containers), each(fill, spec.init_containers)
         pod = with_parts(pod, spec=with_parts(spec, containers=containers, init_containers=init_containers))
@@ -227,7 +215,7 @@ def _fill(defaults: ResourceRequirements, container: Container) -> Container:
 
 def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
     """The rejection of a pod that requests more, or less, than its namespace allows."""
-    for limits in limit_ranges(pod.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, pod.metadata.namespace, cluster):
         messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
         if messages:
             return forbidden(pod, aggregate(messages), LimitRangeViolated())
@@ -237,7 +225,7 @@ def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
 def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
     """The rejection of a claim that requests more storage, or less, than its namespace allows."""
     requests = amounts(claim.spec.resources.requests)
-    for limits in limit_ranges(claim.metadata.namespace, cluster):
+    for limits in in_namespace(LimitRange, claim.metadata.namespace, cluster):
         items = [item for item in limits.spec.limits if item.type == _CLAIM]
         messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
         messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]
@@ -286,41 +274,41 @@ def _comparable(*quantities: int) -> tuple[int, ...]:
 
 
 def _min(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"minimum {name} usage per {kind} is {bound}"
-    request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    bounded = f"minimum {name} usage per {kind} is {bound}"
+    request, limit, minimum = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in requests:
-        return f"{said}.  No request is specified"
-    if request < least:
-        return f"{said}, but request is {requests[name]}"
-    return f"{said}, but limit is {limits[name]}" if name in limits and limit < least else None
+        return f"{bounded}.  No request is specified"
+    if request < minimum:
+        return f"{bounded}, but request is {requests[name]}"
+    return f"{bounded}, but limit is {limits[name]}" if name in limits and limit < minimum else None
 
 
 def _max(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"maximum {name} usage per {kind} is {bound}"
-    request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    bounded = f"maximum {name} usage per {kind} is {bound}"
+    request, limit, maximum = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in limits:
-        return f"{said}.  No limit is specified"
-    if limit > most:
-        return f"{said}, but limit is {limits[name]}"
-    return f"{said}, but request is {requests[name]}" if name in requests and request > most else None
+        return f"{bounded}.  No limit is specified"
+    if limit > maximum:
+        return f"{bounded}, but limit is {limits[name]}"
+    return f"{bounded}, but request is {requests[name]}" if name in requests and request > maximum else None
 
 
 def _max_request(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
     del limits
-    said = f"maximum {name} usage per {kind} is {bound}"
+    bounded = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
-        return f"{said}.  No request is specified"
-    request, most = _comparable(requests[name], bound)
-    return f"{said}, but request is {requests[name]}" if request > most else None
+        return f"{bounded}.  No request is specified"
+    request, maximum = _comparable(requests[name], bound)
+    return f"{bounded}, but request is {requests[name]}" if request > maximum else None
 
 
 def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str | None:
-    said = f"{name} max limit to request ratio per {kind} is {bound}"
+    bounded = f"{name} max limit to request ratio per {kind} is {bound}"
     request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if not request:
-        return f"{said}, but no request is specified or request is 0"
+        return f"{bounded}, but no request is specified or request is 0"
     if not limit:
-        return f"{said}, but no limit is specified or limit is 0"
+        return f"{bounded}, but no limit is specified or limit is 0"
     # Computed in floating point, with upstream's rounding.
     ratio = limit / request
-    return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None
+    return f"{bounded}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied, Forbidden, forbidden
-from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses, no_priority_class
+from kwhatif.admission.plugins import DEFAULT_POLICY, PriorityClasses, no_priority_class, not_computed
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.pod import validate_metadata
 from kwhatif.kube.gates import COMPOSITE_GROUPS_GATE, GROUP_CLAIMS_GATE, GROUP_POLICY_GATE, TOPOLOGY_GATE, Gates
@@ -101,12 +101,8 @@ def _with_priority(group: PodGroup, cluster: Cluster) -> PodGroup | Denied:
     spec = replace(spec, priority=value, priority_class_name=name or ("" if found is None else found.metadata.name))
     if GROUP_POLICY_GATE in cluster.facts.gates:
         if spec.preemption_policy not in ("", policy):
-            return forbidden(
-                group,
-                f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod group"
-                f" spec; priority admission controller computed {policy} from the given PriorityClass name",
-                Forbidden("Priority"),
-            )
+            given = f"string value of PreemptionPolicy ({spec.preemption_policy})"
+            return not_computed(group, given, "pod group spec", policy)
         spec = replace(spec, preemption_policy=policy)
     return replace(group, spec=spec)
 

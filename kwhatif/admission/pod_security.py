@@ -48,10 +48,10 @@ class Standards(NamedTuple):
 
 def standards_of(labels: Mapping[str, str]) -> Standards:
     """The standards that the labels set (`PolicyToEvaluate`); enforcing an invalid level means the strictest one."""
-    asked, warned = labels.get(f"{_PREFIX}enforce"), labels.get(f"{_PREFIX}warn")
-    enforce = Standard(_level(asked, "restricted"), _minor(labels.get(f"{_PREFIX}enforce-version")))
+    enforced, warned = labels.get(f"{_PREFIX}enforce"), labels.get(f"{_PREFIX}warn")
+    enforce = Standard(_level(enforced, "restricted"), _minor(labels.get(f"{_PREFIX}enforce-version")))
     warn = Standard(_level(warned, "privileged"), _minor(labels.get(f"{_PREFIX}warn-version")))
-    if warned is None and asked in _STRICTNESS and _STRICTNESS[enforce.level] > 0:
+    if warned is None and enforced in _STRICTNESS and _STRICTNESS[enforce.level] > 0:
         version = enforce.minor if f"{_PREFIX}warn-version" not in labels else warn.minor
         warn = Standard(enforce.level, version)
     return Standards(enforce, warn)

@@ -43,8 +43,8 @@ def _listed(noun: str, names: Collection[str]) -> str:
 
 def _setters(*, pod: bool, containers: Sequence[str]) -> str:
     """`pod and containers "a", "b"`."""
-    said = [_POD] if pod else []
-    return " and ".join([*said, _listed("container", containers)] if containers else said)
+    parts = [_POD] if pod else []
+    return " and ".join([*parts, _listed("container", containers)] if containers else parts)
 
 
 # --- baseline ----------------------------------------------------------------------------------------
@@ -198,19 +198,19 @@ def se_linux_options(*types: str) -> Callable[[Pod], str]:
         own = pod.spec.security_context.se_linux_options
         found = [(_POD, own), *((each.name, each.security_context.se_linux_options) for each in containers_of(pod))]
         bad = [
-            (place, options)
-            for place, (_, options) in enumerate(found)
+            (index, options)
+            for index, (_, options) in enumerate(found)
             if options is not None and (options.type not in allowed or options.user or options.role)
         ]
         if not bad:
             return ""
         wrong = sorted({options.type for _, options in bad if options.type not in allowed})
-        said = [_listed("type", wrong)] if wrong else []
-        said += ["user may not be set"] if any(options.user for _, options in bad) else []
-        said += ["role may not be set"] if any(options.role for _, options in bad) else []
-        names = [found[place][0] for place, _ in bad if place]
+        parts = [_listed("type", wrong)] if wrong else []
+        parts += ["user may not be set"] if any(options.user for _, options in bad) else []
+        parts += ["role may not be set"] if any(options.role for _, options in bad) else []
+        names = [found[index][0] for index, _ in bad if index]
         setters = _setters(pod=bad[0][0] == 0, containers=names)
-        return f"seLinuxOptions ({setters} set forbidden securityContext.seLinuxOptions: {'; '.join(said)})"
+        return f"seLinuxOptions ({setters} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)})"
 
     return check
 
@@ -308,8 +308,8 @@ def few_capabilities(pod: Pod) -> str:
         return capabilities is None or "ALL" not in capabilities.drop
 
     bad = _names(pod, keeps)
-    said = [f'{_listed("container", bad)} must set securityContext.capabilities.drop=["ALL"]'] if bad else []
-    details = "; ".join(filter(None, (*said, _adding(pod, ("NET_BIND_SERVICE",)))))
+    parts = [f'{_listed("container", bad)} must set securityContext.capabilities.drop=["ALL"]'] if bad else []
+    details = "; ".join(filter(None, (*parts, _adding(pod, ("NET_BIND_SERVICE",)))))
     return f"unrestricted capabilities ({details})" if details else ""
 
 

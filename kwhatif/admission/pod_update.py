@@ -201,8 +201,8 @@ def _init_changed(new: PodSpec, old: PodSpec, minor: int, *, resizes_all: bool) 
             if not is_sidecar(before) and not _differ_in(container.resources, before.resources, ()):
                 for policy in container.resize_policy:
                     if policy.restart_policy == _RESTART:
-                        said = f"non-sidecar init containers with a resize policy of {_RESTART} cannot be resized"
-                        yield f"spec.initContainers[{index}]", said
+                        message = f"non-sidecar init containers with a resize policy of {_RESTART} cannot be resized"
+                        yield f"spec.initContainers[{index}]", message
         elif not _differ_in(container.resources, before.resources, ()):
             yield "spec", "resources for non-sidecar init containers are immutable"
 
@@ -226,8 +226,8 @@ def _not_declared(new: Pod, old: Pod, cluster: Cluster) -> Denied | None:
     missing = sorted(needed.difference(node.status.declared_features)) if node is not None else []
     if node is None or not missing:
         return None
-    said = f"pod update requires features {', '.join(missing)} which are not available on node"
-    return forbidden(new, f'{said} "{node.metadata.name}"', Forbidden("NodeDeclaredFeatureValidator"))
+    message = f"pod update requires features {', '.join(missing)} which are not available on node"
+    return forbidden(new, f'{message} "{node.metadata.name}"', Forbidden("NodeDeclaredFeatureValidator"))
 
 
 def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
@@ -237,19 +237,19 @@ def _beyond_its_node(pod: Pod, cluster: Cluster) -> Denied | None:
         return None
     system = node.metadata.labels.get(OS_LABEL, "linux")
     if system != "linux":
-        said = f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"'
-        return forbidden(pod, said, Forbidden("PodResizeValidator"))
-    most = to_resources(resource_nanos(node.status.allocatable_or_capacity))
-    asked = to_resources(pod_requests(pod))
+        message = f'pod resize is only supported on linux nodes, node "{node.metadata.name}" is "{system}"'
+        return forbidden(pod, message, Forbidden("PodResizeValidator"))
+    allocatable = to_resources(resource_nanos(node.status.allocatable_or_capacity))
+    requested = to_resources(pod_requests(pod))
     short = [
-        f"{name}, requested: {asked.of(name)}, allocatable: {most.of(name)}"
+        f"{name}, requested: {requested.of(name)}, allocatable: {allocatable.of(name)}"
         for name in RESIZABLE
-        if asked.of(name) > most.of(name)
+        if requested.of(name) > allocatable.of(name)
     ]
     if not short:
         return None
-    said = f"node didn't have enough allocatable resources: {'; '.join(short)}"
-    return forbidden(pod, said, Forbidden("PodResizeValidator"))
+    message = f"node didn't have enough allocatable resources: {'; '.join(short)}"
+    return forbidden(pod, message, Forbidden("PodResizeValidator"))
 
 
 # --- other updates -----------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ Counted = Pod | PersistentVolumeClaim
 
 
 class QuotaAdmission:
-    """The admission plugin ResourceQuota. It returns quotas as they are then stored, and changes nothing itself."""
+    """The admission plugin ResourceQuota. It returns the quotas to store, and changes nothing itself."""
 
     def __init__(self) -> None:
         #: The last known quotas, by key.
@@ -145,10 +145,10 @@ class QuotaAdmission:
         charges = self._charges(obj, quotas)
         if charges.refusal:
             return forbidden(obj, charges.refusal, _BY_QUOTA)
-        for place, usage in charges.usages:
-            if exceeded := quotas[place].exceeded_by(usage):
+        for index, usage in charges.usages:
+            if exceeded := quotas[index].exceeded_by(usage):
                 return _denied(obj, exceeded)
-        return self._stored(quotas[place].plus(usage) for place, usage in charges.usages)
+        return self._stored(quotas[index].plus(usage) for index, usage in charges.usages)
 
     def refuse_update(self, new: Counted, old: Counted, cluster: Cluster) -> Denied | None:
         """The rejection of an update: a required resource is not set, or the added usage exceeds a quota."""
@@ -156,17 +156,17 @@ class QuotaAdmission:
         charges = _charges_of(new, quotas) if quotas else _NO_CHARGES
         if charges.refusal:
             return forbidden(new, charges.refusal, _BY_QUOTA)
-        for place, usage in charges.usages:
+        for index, usage in charges.usages:
             more = {name: amount - before.get(name, 0) for name, amount in usage.items()}
             growth = {name: Quantity(amount, usage[name].notation) for name, amount in more.items() if amount > 0}
-            if exceeded := quotas[place].exceeded_by(growth):
+            if exceeded := quotas[index].exceeded_by(growth):
                 return _denied(new, exceeded)
         return None
 
     def release(self, obj: Counted, cluster: Cluster) -> Sequence[ResourceQuota]:
         """The quotas that count the object, with its usage subtracted."""
         quotas = self._quotas_of(obj, cluster)
-        return self._stored(quotas[place].minus(usage) for place, usage in self._charges(obj, quotas).usages)
+        return self._stored(quotas[index].minus(usage) for index, usage in self._charges(obj, quotas).usages)
 
     def recount(self, cluster: Cluster, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
         """The quotas with an up-to-date status, after `gone` and `new` are counted, even beyond the limits."""
@@ -174,8 +174,8 @@ class QuotaAdmission:
         for objects, change in ((gone, _Quota.minus), (new, _Quota.plus)):
             for obj in objects:
                 of_it = self._quotas_of(obj, cluster)
-                for place, usage in self._charges(obj, of_it).usages:
-                    key = key_of(of_it[place].stored)
+                for index, usage in self._charges(obj, of_it).usages:
+                    key = key_of(of_it[index].stored)
                     if key in quotas:
                         quotas[key] = change(quotas[key], usage)
         return (quota.written().stored for quota in quotas.values())
@@ -322,12 +322,12 @@ _NO_CHARGES = _Charges("", ())
 
 def _charges_of(obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
     refusal, usages, usage = "", [], usage_of(obj)
-    for place, quota in enumerate(quotas):
+    for index, quota in enumerate(quotas):
         counts = quota.counts(obj)
         if not counts or not in_scope(quota.stored.spec, obj):
             continue
         refusal = refusal or _objection(quota, counts, obj)
-        usages.append((place, {name: amount for name, amount in _masked(usage, quota.hard).items() if amount}))
+        usages.append((index, {name: amount for name, amount in _masked(usage, quota.hard).items() if amount}))
     negative = sorted(name for name, amount in usage.items() if amount < 0)
     if negative and not refusal:
         refusal = f"quota usage is negative for resource(s): {','.join(negative)}"

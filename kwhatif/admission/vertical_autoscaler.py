@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.plugins import fill_in_limits, limit_ranges
+from kwhatif.admission.plugins import fill_in_limits
 from kwhatif.admission.same import each, with_parts
-from kwhatif.kube.matching.requests import CPU, MEMORY
+from kwhatif.kube.matching.requests import CPU, MEMORY, units
 from kwhatif.kube.model.bystanders import ContainerResourcePolicy, VerticalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, lacks
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceList, ResourceRequirements, is_sidecar
-from kwhatif.kube.model.policy import LimitRangeItem, MutatingWebhookConfiguration, Webhook
-from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity, value
+from kwhatif.kube.model.policy import LimitRange, LimitRangeItem, MutatingWebhookConfiguration, Webhook
+from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, Quantity, milli_value, parse_quantity
 from kwhatif.kube.model.workload import POD_SOURCES
 
 #: The resources that a VerticalPodAutoscaler can set.
@@ -118,8 +119,8 @@ def recommended(
         row.container_name: getattr(row, bound) for row in known.container_recommendations
     }
     every = list(_scaled(pod.spec))
-    asked = [each for each in every if each.name in targets and _policy(each.name, vpa).mode != OFF]
-    wanted = {each.name: _controlled(targets[each.name], _policy(each.name, vpa)) for each in asked}
+    controlled = [each for each in every if each.name in targets and _policy(each.name, vpa).mode != OFF]
+    wanted = {each.name: _controlled(targets[each.name], _policy(each.name, vpa)) for each in controlled}
     if not any(wanted.values()):
         return {}
     of_container, of_pod = (_limits_of(kind, pod.metadata.namespace, cluster) for kind in ("Container", "Pod"))
@@ -173,15 +174,10 @@ def to_texts(amounts: Mapping[str, int]) -> ResourceList:
     return {name: str(Quantity(nanos, "binary" if name == MEMORY else "decimal")) for name, nanos in amounts.items()}
 
 
-def _units(name: str, nanos: int) -> int:
-    """The amount in the unit that upstream calculates with: milli-units of cpu, bytes of memory; rounded up."""
-    return milli_value(nanos) if name == CPU else value(nanos)
-
-
 def _in_proportion(name: str, scaled: int, base: int, result: int, *, up: bool = False) -> int:
     """The amount that is to `scaled` as `result` is to `base`, in whole units (`scaleQuantityProportionally…`)."""
     one = MICRO_PER_MILLI if name == CPU else NANO
-    product, by = _units(name, scaled) * _units(name, result), _units(name, base)
+    product, by = units(name, scaled) * units(name, result), units(name, base)
     return one * (-(-product // by) if up and name == CPU else product // by)
 
 
@@ -210,19 +206,20 @@ def _limit(name: str, amount: int, requests: _Amounts, limits: _Amounts, item: L
 
 def _limits_of(kind: str, namespace: str, cluster: Cluster) -> LimitRangeItem | None:
     """The LimitRanges of the namespace for pods or for containers, combined into one (`getLimitRangeItem`)."""
-    items = [item for found in limit_ranges(namespace, cluster) for item in found.spec.limits if item.type == kind]
+    found = in_namespace(LimitRange, namespace, cluster)
+    items = [item for limits in found for item in limits.spec.limits if item.type == kind]
     items = [item for item in items if item.max or item.min or item.default]
     if not items:
         return None
     default = next((item.default for item in reversed(items) if item.default), {})
-    most, least = [item.max for item in items], [item.min for item in items]
-    return LimitRangeItem(type=kind, max=_sorted_out(most, 0), min=_sorted_out(least, -1), default=default)
+    maximum, minimum = [item.max for item in items], [item.min for item in items]
+    return LimitRangeItem(type=kind, max=_sorted_out(maximum, 0), min=_sorted_out(minimum, -1), default=default)
 
 
-def _sorted_out(bounds: Sequence[ResourceList], place: int) -> ResourceList:
+def _sorted_out(bounds: Sequence[ResourceList], index: int) -> ResourceList:
     """For each resource: its bounds, sorted from the lowest to the highest, and of these the one at this index."""
     every = {name: sorted((each[name] for each in bounds if name in each), key=parse_quantity) for name in SCALED}
-    return {name: found[place] for name, found in every.items() if found}
+    return {name: found[index] for name, found in every.items() if found}
 
 
 def _of(item: LimitRangeItem | None, field: str, name: str) -> int:
@@ -239,9 +236,9 @@ def _cap(
 ) -> None:
     """Apply the LimitRange, then the policy, then the limits (`getCappedRecommendationForContainer`)."""
     for name in amounts:
-        least, most = (_boundary(field, name, requests, limits, item) for field in ("min", "max"))
-        least = max(least, _of(item, "min", name))
-        for low, high in ((least, most), (_bound(policy.min_allowed, name), _bound(policy.max_allowed, name))):
+        minimum, maximum = (_boundary(field, name, requests, limits, item) for field in ("min", "max"))
+        minimum = max(minimum, _of(item, "min", name))
+        for low, high in ((minimum, maximum), (_bound(policy.min_allowed, name), _bound(policy.max_allowed, name))):
             amounts[name] = max(amounts[name], low)
             amounts[name] = min(amounts[name], high) if high else amounts[name]
         limit = limits.get(name)
@@ -270,13 +267,15 @@ def _fit_pod(wanted: dict[str, _Amounts], pod: Pod, item: LimitRangeItem, name: 
         amount = wanted[container.name].get(name, 0) if container.name in wanted else requests.get(name, 0)
         total += amount
         total_limit += _limit(name, amount, requests, limits, item) or 0
-    least, most = _of(item, "min", name), _of(item, "max", name)
-    if not total_limit or (least <= total_limit and least <= total and (not most or most >= total_limit)):
+    minimum, maximum = _of(item, "min", name), _of(item, "max", name)
+    if not total_limit or (minimum <= total_limit and minimum <= total and (not maximum or maximum >= total_limit)):
         return
-    base, result = (total, least) if least > total else (total_limit, most if most and most < total_limit else least)
+    is_short = minimum > total
+    bound = maximum if maximum and maximum < total_limit else minimum
+    base, result = (total, minimum) if is_short else (total_limit, bound)
     for amounts in wanted.values():
         if name in amounts and base:
-            amounts[name] = _in_proportion(name, amounts[name], base, result, up=least > total)
+            amounts[name] = _in_proportion(name, amounts[name], base, result, up=is_short)
 
 
 # --- the webhook -------------------------------------------------------------------------------------------------

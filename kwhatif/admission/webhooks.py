@@ -61,7 +61,7 @@ class NewObject(NamedTuple):
     version: str = "v1"
 
 
-class Asked(NamedTuple):
+class WebhookCall(NamedTuple):
     """A webhook or policy that would be called: `MutatingWebhookConfiguration istio (sidecar.istio.io)`."""
 
     name: str
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
     is_unsure: bool = False
 
 
-def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
+def calls_for(obj: NewObject, cluster: Cluster) -> Iterator[WebhookCall]:
     """All webhooks and policies that would be called for the object."""
     for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
         configurations: Mapping[str, Any] = cluster.all(kind)
@@ -80,7 +80,7 @@ def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
                 )
                 holds = _hold(webhook.match_conditions, obj) if matches else False
                 if holds is not False:
-                    yield Asked(f"{kind.__name__} {name} ({webhook.name})", holds is None)
+                    yield WebhookCall(f"{kind.__name__} {name} ({webhook.name})", holds is None)
     for policies, bindings in (
         (MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding),
         (ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding),
@@ -90,7 +90,7 @@ def asked_about(obj: NewObject, cluster: Cluster) -> Iterator[Asked]:
 
 def _policies(
     policies: Mapping[str, Any], bindings: Mapping[str, Any], kind: str, obj: NewObject, cluster: Cluster
-) -> Iterator[Asked]:
+) -> Iterator[WebhookCall]:
     """The policies that match and have a matching binding."""
     for name, policy in policies.items():
         if not _constrained(policy.spec.match_constraints, obj, cluster):
@@ -100,7 +100,7 @@ def _policies(
             continue
         holds = _hold(policy.spec.match_conditions, obj)
         if holds is not False:
-            yield Asked(f"{kind} {name}", holds is None)
+            yield WebhookCall(f"{kind} {name}", holds is None)
 
 
 def _constrained(match: MatchResources | None, obj: NewObject, cluster: Cluster) -> bool:
@@ -154,7 +154,7 @@ def _matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def _hold(conditions: Sequence[MatchCondition], obj: NewObject) -> bool | None:
-    """Whether all conditions are true; None: one of them cannot be evaluated, and no other is false."""
+    """Whether all conditions are true; None if one cannot be evaluated and none is false."""
     budget = CostBudget(MATCH_CONDITIONS_BUDGET) if conditions else None
     found: list[bool | None] = [_holds(each.expression, obj, budget) for each in conditions]
     return False if False in found else None if None in found else True

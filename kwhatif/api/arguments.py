@@ -127,27 +127,26 @@ def require_asked(session: object, manifests: Sequence[object], function: str) -
 
 def read_manifests(
     session: Session, inputs: Sequence[str], options: ManifestOptions, *, stored: bool = False
-) -> tuple[AskedObjects, Mapping[str, Sequence[str]]]:
-    """The objects of the question, and by kind, where custom resources have their templates.
+) -> AskedObjects:
+    """The objects of the question.
 
     Raises:
         InputError: nothing could be read; problems of single objects are part of the answer.
         ValueError: a template path is malformed, or `validation` has no such value.
     """
-    paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
         inputs,
         session.cluster,
         stdin=standard_input(),
         default_namespace=options.get("namespace") or session.namespace,
         originals=session.originals.candidates if session.originals else None,
-        custom_kinds=paths,
+        template_paths=parse_template_paths(options.get("template_paths", ())),
         kinds=session.workload_kinds,
         validation=parse_validation(options.get("validation", "strict")),
         stored=stored,
     )
     applied, caveats = with_gangs(asked.applied, session)
-    return asked._replace(applied=applied, caveats=(*asked.caveats, *caveats)), paths
+    return asked._replace(applied=applied, caveats=(*asked.caveats, *caveats))
 
 
 def with_gangs(given: Sequence[Applied], session: Session) -> tuple[tuple[Applied, ...], tuple[Caveat, ...]]:

@@ -22,7 +22,6 @@ from kwhatif.questions.capacity.more import members_of
 from kwhatif.questions.manifests.applied import Applied, ends, with_groups
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs, parse_reference
 from kwhatif.sources.text.files import GivenText, exists
 
@@ -83,19 +82,17 @@ def capacity(
         grows=grows,
     )
     with rare_garbage_collection():
-        paths = parse_template_paths(options.get("template_paths", ()))
         found = at_peak(session.with_owners()) if peak else None
         session = session if found is None else found.session
         row = None if found is None else found.row
         if not manifests:
-            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths, row), session)
+            return answered(ask_headroom(session, limit or LIMIT_OF_SHAPES, row), session)
         session = session.with_owners()
         asked = _read(session, named_inputs(manifests, "manifest"), options)
         session, applied = with_groups(session, asked.applied)
         question = CapacityQuestion(
             parts=asked.parts,
             applied=applied,
-            template_paths=paths,
             limit=target or limit or (LIMIT_WITH_NODES if grows else LIMIT),
             evicts=with_preemption,
             target=target,
@@ -125,7 +122,7 @@ def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> 
             parts += [CountedPart(each, times) for each in found]
             continue
         try:
-            asked, _ = read_manifests(session, [path], options)
+            asked = read_manifests(session, [path], options)
         except InputError as wrong:
             problems += wrong.problems
             continue

@@ -79,9 +79,9 @@ def autoscale(
     question = replace(_question(session, autoscaler, node_groups, instance_types, at, now), rounds=rounds)
     applied = None
     if manifests:
-        asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+        asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
         asked.require_sound()
-        applied = Question(applied=asked.applied, template_paths=paths, caveats=asked.caveats)
+        applied = Question(applied=asked.applied, caveats=asked.caveats)
     with rare_garbage_collection():
         report = answered(ask_autoscale(session, question, applied), session)
     require_no_problems(report)

@@ -330,7 +330,7 @@ class AuditArguments(MaintenanceOptions, total=False):
             "Stop after this time, with what is known so far; 0: no limit.",
             "0",
             "DURATION",
-            check="kwhatif.sources.network:parse_timeout",
+            check="kwhatif.kube.model.quantity:parse_timeout",
         ),
     ]
     fixes: Annotated[int, Option("Look for the smallest fix of the N worst findings.", 10, "N", min=0)]

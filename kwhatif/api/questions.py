@@ -96,9 +96,9 @@ def _answer(session: Session, command: str, manifests: Sequence[Source], options
     require_known(options, SchedulingOptions, command)
     question = _question(session, options)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = read_manifests(session, inputs, options, stored=not question.admission)
+    asked = read_manifests(session, inputs, options, stored=not question.admission)
     asked.require_sound()
-    question = replace(question, applied=asked.applied, template_paths=paths, caveats=asked.caveats)
+    question = replace(question, applied=asked.applied, caveats=asked.caveats)
     with rare_garbage_collection():
         report = _judged(session, command, question, aftermath=options.get("aftermath", False))
     require_no_problems(report)
@@ -141,9 +141,9 @@ def advise(
     from kwhatif.questions.advise.advisor import Limits, ask_advice
 
     session = session.with_owners()
-    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
     asked.require_sound()
-    question = Question(applied=asked.applied, template_paths=paths, counts_pending=True, caveats=asked.caveats)
+    question = Question(applied=asked.applied, counts_pending=True, caveats=asked.caveats)
     with rare_garbage_collection():
         report = answered(ask_advice(session, question, Limits(most, workloads)), session)
     require_no_problems(report)
@@ -245,11 +245,10 @@ def gate(
 
     policy = find_policy() if policy is None else policy
     book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=standard_input())
-    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    asked = read_manifests(session, named_inputs(manifests, "manifest"), options)
     question = Question(
         applied=asked.applied,
         rollout=rollout,
-        template_paths=paths,
         problems=tuple(map(as_row, asked.problems)),
         caveats=asked.caveats,
     )

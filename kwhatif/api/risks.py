@@ -17,10 +17,10 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 from kwhatif.kube.matching.pods import pod_choice
+from kwhatif.kube.model.quantity import parse_timeout
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input, require_namespace
-from kwhatif.sources.network import parse_timeout
 from kwhatif.sources.text.files import standard_input
 
 if TYPE_CHECKING:
@@ -52,9 +52,10 @@ def audit(
     require_session(session, "audit")
     require_known(options, AuditArguments, "audit")
     from kwhatif.api.maintenance import runner
+    from kwhatif.policy.baseline import accepted_in
     from kwhatif.questions.audit.audit import AuditQuestion, ask_audit
     from kwhatif.questions.audit.scenario import AuditOutcome
-    from kwhatif.sources.policy import accepted_in, read_baseline
+    from kwhatif.sources.policy import read_baseline
 
     probes = _probes(options.get("only", ""))
     require_namespace(namespace or "", session.cluster)
@@ -81,7 +82,7 @@ def audit(
     if explain and explain not in (each.id for each in row.findings):
         raise InputError([_no_finding(explain, row)])
     if accepted is not None:
-        row = accepted_in(row, accepted, today or datetime.now(UTC).date())
+        row = accepted_in(row, *accepted, today or datetime.now(UTC).date())
     return answered(replace(report, audit=row), session)
 
 

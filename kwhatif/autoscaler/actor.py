@@ -33,13 +33,13 @@ class Launching(msgspec.Struct, frozen=True):
     """A machine that was requested, and the second at which its node is ready."""
 
     node: NewNode
-    asked: float
+    requested_at: float
     ready: float
 
     @property
     def registers(self) -> float:
         """When its kubelet registers it."""
-        return max(self.ready - _REGISTERS, self.asked)
+        return max(self.ready - _REGISTERS, self.requested_at)
 
 
 class AutoscalerMemory(msgspec.Struct, frozen=True):
@@ -90,8 +90,8 @@ class NodeAutoscaling:
         if waiting - known.handled and known.next_loop is None and len(known.loop.rounds) < _MOST_ROUNDS:
             known = replace(known, next_loop=view.now + known.loop.autoscaler.delay)
         if known.next_loop is not None and known.next_loop <= view.now:
-            known, asked = self._look(known, view) if waiting else (replace(known, next_loop=None), [])
-            writes += asked
+            known, created = self._look(known, view) if waiting else (replace(known, next_loop=None), [])
+            writes += created
         view.memory(self.name, key)["memory"] = known
         times = (time for each in known.launching for time in (each.registers, each.ready) if time > view.now)
         again = earliest(known.next_loop, *times)

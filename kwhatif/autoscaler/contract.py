@@ -154,7 +154,7 @@ class _Part(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, ren
 
 
 class ScaleUpOption(_Part):
-    """What the expander chooses among: that many new nodes of a group help these pods (`namespace/name`)."""
+    """An option of the expander: a number of new nodes of a group, and the pods (`namespace/name`) that fit on them."""
 
     group: str
     nodes: int
@@ -169,17 +169,17 @@ class GroupDelta(_Part):
 
 
 class GroupRefusal(_Part):
-    """Why a group does not help a pod, in the autoscaler's words."""
+    """Why a group is not scaled up for a pod, in the autoscaler's words."""
 
     group: str
     reason: str
 
 
 class NearestGroup(_Part):
-    """The group that comes closest to taking a pod: what the filter objects to, and by how much."""
+    """The group that comes closest to accepting a pod, and the filter's objection with its evidence."""
 
     group: str
-    #: The plugin that objects; "" where the group itself is not to be scaled up.
+    #: The plugin that objects; "" if the group itself must not be scaled up.
     plugin: str = ""
     reasons: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -189,10 +189,10 @@ class NearestGroup(_Part):
 
 
 class NewNodeClaim(_Part):
-    """A NodeClaim that is made: `group` is its NodePool, `instance_types` are all that remain, by name.
+    """A new NodeClaim: `group` is its NodePool, `instance_types` are all remaining types, by name.
 
     `requirements` are sorted texts, `key operator [values]`, with ` minValues=N`. `cheapest` is `type zone capacityType
-    price` of the cheapest offering that is available; "" where there is none.
+    price` of the cheapest available offering; "" if there is none.
     """
 
     group: str
@@ -203,9 +203,9 @@ class NewNodeClaim(_Part):
 
 
 class AddedNode(_Part):
-    """A node that comes: its group or NodePool, and what it has, in milli-CPU, bytes and units.
+    """A node that is added: its group or NodePool, and its resources, in milli-CPU, bytes and units.
 
-    `price`: what it costs an hour; null where that is not known.
+    `price`: the price per hour; null if it is not known.
     """
 
     node: str
@@ -218,23 +218,23 @@ class AddedNode(_Part):
 
 
 class ExistingNode(_Part):
-    """A node, standing or on its way, that gets these pods."""
+    """An existing or starting node that gets these pods."""
 
     node: str
     pods: tuple[str, ...]
 
 
 class IgnoredPod(_Part):
-    """A pod that is not looked at in this round; `reason` is "" where none is given."""
+    """A pod that this round ignores; `reason` is "" if none is given."""
 
     pod: str
     reason: str = ""
 
 
 class DisruptionCommand(_Part):
-    """Nodes that go together, and what comes in their place.
+    """Nodes that are removed together, and their replacements.
 
-    `saved` is what that saves an hour; null where a price is not known.
+    `saved` is the savings per hour; null if a price is not known.
     """
 
     reason: str
@@ -244,7 +244,7 @@ class DisruptionCommand(_Part):
 
 
 class KeptNode(_Part):
-    """A node that stays, with the words of Karpenter's events about it."""
+    """A node that is not removed, with Karpenter's events about it."""
 
     node: str
     messages: tuple[str, ...]
@@ -254,7 +254,7 @@ class KeptNode(_Part):
 
 
 class RefusedPod(_Part):
-    """A pod for which nothing can be added: Karpenter's message, or what each group objects to."""
+    """A pod for which no node can be added: Karpenter's message, or the objection of each group."""
 
     pod: str
     message: str = ""
@@ -263,14 +263,14 @@ class RefusedPod(_Part):
 
 
 class Destination(_Part):
-    """Where a pod lands, or would."""
+    """The node of a pod."""
 
     pod: str
     node: str
 
 
 class ScalingRound(_Part):
-    """What is added in one loop of the autoscaler; `placed`: where the scheduler puts pods once the nodes are there."""
+    """The additions of one loop of the autoscaler; `placed`: the pods that the scheduler then places."""
 
     options: tuple[ScaleUpOption, ...] = ()
     scale_up: tuple[GroupDelta, ...] = ()
@@ -279,12 +279,12 @@ class ScalingRound(_Part):
     refused: tuple[RefusedPod, ...] = ()
     ignored: tuple[IgnoredPod, ...] = ()
     placed: tuple[Destination, ...] = ()
-    #: The nodes that come.
+    #: The new nodes.
     added: tuple[AddedNode, ...] = ()
 
 
 class NearestNode(_Part):
-    """The node that comes closest to taking a pod: what the filter objects to, and by how much."""
+    """The node that comes closest to accepting a pod, and the filter's objection with its evidence."""
 
     node: str
     plugin: str
@@ -293,12 +293,12 @@ class NearestNode(_Part):
 
 
 class NodeVerdict(_Part):
-    """Whether the Cluster Autoscaler would remove a node; else its reason, and the pod that keeps the node.
+    """Whether the Cluster Autoscaler would remove a node; otherwise its reason, and the pod that prevents the removal.
 
-    `destinations` are those of the pods of a removable node. `unplaced` is the first pod that fits on none of the
-    others, and `nearest` the one of them that lacks the least. `budgets` are those that allow no disruption of `pod`.
-    `utilization` is the largest part of a resource that is requested (0.5: half of it), and `threshold` what it may be
-    at most; both null where that was not looked at.
+    `destinations` are the new nodes of the pods of a removable node. `unplaced` is the first pod that fits on no other
+    node, and `nearest` the node that lacks the least for it. `budgets` are the budgets that allow no disruption of
+    `pod`. `utilization` is the largest requested share of a resource (0.5: half of it), and `threshold` its maximum;
+    both are null if they were not checked.
     """
 
     node: str
@@ -313,12 +313,12 @@ class NodeVerdict(_Part):
     utilization: float | None = None
     threshold: float | None = None
     resource: str | None = None
-    #: What its removal saves an hour, where the group has a price.
+    #: The savings per hour of its removal, if the group has a price.
     saved: float | None = None
 
 
 class ScalingPlan(_Part):
-    """What would be removed now: `nodes` of the Cluster Autoscaler, `commands` and `kept` of Karpenter."""
+    """The removals of one loop: `nodes` of the Cluster Autoscaler, `commands` and `kept` of Karpenter."""
 
     nodes: tuple[NodeVerdict, ...] = ()
     commands: tuple[DisruptionCommand, ...] = ()

@@ -43,8 +43,8 @@ class AutoscalerLoop(msgspec.Struct, frozen=True):
             at: the moment, RFC 3339.
         """
         found = self.autoscaler.decide(state, profiles, at)
-        said = (*self.caveats, *found.caveats, *_knows_no_groups(self.autoscaler, state))
-        after = replace(self, caveats=tuple(dict.fromkeys(said)))
+        caveats = (*self.caveats, *found.caveats, *_knows_no_groups(self.autoscaler, state))
+        after = replace(self, caveats=tuple(dict.fromkeys(caveats)))
         if found.nodes:
             added = replace(found.round, added=tuple(node.row for node in found.nodes))
             return replace(after, autoscaler=found.then, rounds=(*self.rounds, added)), found

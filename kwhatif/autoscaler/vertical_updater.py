@@ -131,17 +131,17 @@ def _is_due(pod: Pod, vpa: VerticalPodAutoscaler, cluster: Cluster, now: int) ->
         row = target.get(container.name)
         requests, _ = granted_to(container, pod)
         for name, text in () if row is None else row.requests.items():
-            asked = requests.get(name)
-            if asked is None:
+            request = requests.get(name)
+            if request is None:
                 return True
             for bounds, sign in ((low, -1), (high, 1)):
                 bound = bounds[container.name].requests.get(name) if container.name in bounds else None
-                if bound is not None and (asked - parse_quantity(bound)) * sign > 0:
+                if bound is not None and (request - parse_quantity(bound)) * sign > 0:
                     return True
             total = totals.setdefault(name, [0, 0])
-            total[0] += milli_value(asked)
+            total[0] += milli_value(request)
             total[1] += milli_value(parse_quantity(text))
     started = pod.status.start_time
     if started is None or now < parse_time(started) + _LIFETIME * SECOND:
         return False
-    return sum(abs(asked - wanted) / max(asked, 1) for asked, wanted in totals.values()) >= _THRESHOLD
+    return sum(abs(request - wanted) / max(request, 1) for request, wanted in totals.values()) >= _THRESHOLD

@@ -65,7 +65,7 @@ class ClusterSource:
             "How long one request may take, such as 30s. 0: no limit.",
             metavar="TIME",
             group=CLUSTER,
-            check="kwhatif.sources.network:parse_timeout",
+            check="kwhatif.kube.model.quantity:parse_timeout",
         ),
     ] = "1m"
     strict: Annotated[
@@ -283,7 +283,7 @@ def _has_recording(paths: Sequence[str]) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    from kwhatif.sources.network import parse_timeout
+    from kwhatif.kube.model.quantity import parse_timeout
 
     try:
         return now() - timedelta(seconds=parse_timeout(text) or 0.0)

@@ -273,7 +273,7 @@ def seconds(text: str) -> float:
     Raises:
         ValueError: it is not a time.
     """
-    from kwhatif.sources.network import parse_timeout
+    from kwhatif.kube.model.quantity import parse_timeout
 
     return parse_timeout(text) or 0.0
 

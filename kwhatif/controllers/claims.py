@@ -193,7 +193,7 @@ def _existing(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolum
 def _provisioned(
     claim: PersistentVolumeClaim, storage_class: StorageClass | None, cluster: Cluster
 ) -> tuple[PersistentVolume | None, Caveat | None]:
-    """The volume that the class's provisioner makes; None if there is no such class or no provisioner."""
+    """The volume that the class's provisioner creates; None if the class or its provisioner does not exist."""
     if claim.spec.volume_name:
         return None, None
     key, name = key_of(claim), claim_class(claim)

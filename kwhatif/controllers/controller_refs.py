@@ -7,7 +7,7 @@ settled, except for objects that edits have changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Self, TypeVar, cast
 
 from msgspec.structs import replace
@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, Controller, SyncResult, Update, View
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.kinds import in_namespace
 from kwhatif.kube.model.meta import OwnerReference, controller_of
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import KeySets
 from kwhatif.kube.model.pod import JOB_TRACKING, Pod
 from kwhatif.kube.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.workloads.job import is_finished
@@ -27,9 +28,7 @@ from kwhatif.workloads.survey import survey_of
 
 T = TypeVar("T", bound=KubernetesObject)
 #: A namespace, and a label of objects in it; None: all objects in it.
-_Place = tuple[str, tuple[str, str] | None]
-#: Keys of objects: a set that is cheap to fork.
-_Keys = Overlay[str, bool]
+_Entry = tuple[str, tuple[str, str] | None]
 
 
 class Orphans(Generic[T]):
@@ -40,54 +39,35 @@ class Orphans(Generic[T]):
 
     def __init__(self, kind: type[T], objects: Iterable[T]) -> None:
         self._kind = kind
-        self._places: Overlay[_Place, _Keys] = Overlay()
+        sets: dict[_Entry, dict[str, bool]] = {}
         for obj in objects:
-            if controller_of(obj.metadata) is None:
-                self._file(obj)
+            for entry in _entries_of(obj):
+                sets.setdefault(entry, {})[key_of(obj)] = True
+        self._keys = KeySets(sets)
 
     def there_are_any(self, namespace: str) -> bool:
         """Whether the namespace has an orphan."""
-        return bool(self._places.get((namespace, None)))
+        return bool(self._keys.get((namespace, None)))
 
     def matching(self, namespace: str, selector: Selector, cluster: Cluster) -> list[T]:
         """The orphans in the namespace that the selector matches, by name."""
-        keys = self._places.get((namespace, selector.pair)) or ()
-        found = cluster.select(self._kind, sorted(keys))
+        found = cluster.select(self._kind, sorted(self._keys.get((namespace, selector.pair))))
         return [obj for obj in found if selector.matches(obj.metadata.labels)]
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
         """See `Index`."""
-        was, now = _labels_of_orphan(before), _labels_of_orphan(after)
-        if was == now and (before is None) is (after is None):
+        was, now, obj = _entries_of(before), _entries_of(after), before or after
+        if obj is None or was == now:
             return self
         other = cast("Self", Orphans(self._kind, ()))
-        other._places = self._places.fork()
-        if before is not None and was is not None:
-            for place in _places(before):
-                other._own(place).pop(key_of(before))
-        if after is not None and now is not None:
-            other._file(after)
+        other._keys = self._keys.moved(key_of(obj), was, now)
         return other
 
-    def _file(self, obj: KubernetesObject) -> None:
-        for place in _places(obj):
-            self._own(place).put(key_of(obj), True)
 
-    def _own(self, place: _Place) -> _Keys:
-        """The keys of this namespace and label, copied before the change because an earlier index still uses them."""
-        known = self._places.get(place)
-        own = Overlay() if known is None else known.fork()
-        self._places.put(place, own)
-        return own
-
-
-def _places(obj: KubernetesObject) -> Iterable[_Place]:
-    namespace = obj.metadata.namespace
-    return ((namespace, pair) for pair in (None, *obj.metadata.labels.items()))
-
-
-def _labels_of_orphan(obj: KubernetesObject | None) -> dict[str, str] | None:
-    return None if obj is None or controller_of(obj.metadata) is not None else obj.metadata.labels
+def _entries_of(obj: KubernetesObject | None) -> list[_Entry]:
+    if obj is None or controller_of(obj.metadata) is not None:
+        return []
+    return [(obj.metadata.namespace, pair) for pair in (None, *obj.metadata.labels.items())]
 
 
 def orphan_pods(cluster: Cluster) -> Orphans[Pod]:
@@ -101,7 +81,7 @@ def orphan_sets(cluster: Cluster) -> Orphans[ReplicaSet]:
 
 
 def _pods(cluster: Cluster) -> Orphans[Pod]:
-    keys: Any = (key for place, each in survey_of(cluster).controlled.items() if not place[1] for key in each.keys)
+    keys: Any = (key for entry, each in survey_of(cluster).controlled.items() if not entry[1] for key in each.keys)
     return Orphans(Pod, cluster.select(Pod, keys))
 
 
@@ -149,8 +129,7 @@ class ControllerRefs:
         return (key_of(owner),) if found else ()
 
     def _adopters(self, obj: Any, view: View) -> Iterator[str]:
-        in_namespace = view.state.cluster.derived(_BY_NAMESPACE[self._kind], self._kind)
-        for owner in in_namespace.get(obj.metadata.namespace, ()):
+        for owner in in_namespace(self._kind, obj.metadata.namespace, view.state.cluster):
             if _may_select(owner, obj) and (selector := selector_of(owner)) and selector.matches(obj.metadata.labels):
                 yield key_of(owner)
 
@@ -225,16 +204,5 @@ def _selector_field(owner: KubernetesObject) -> object:
     return owner.spec.selector  # type: ignore[attr-defined]
 
 
-def _by_namespace(kind: type[Claiming]) -> Callable[[Cluster], Mapping[str, Sequence[Claiming]]]:
-    def build(cluster: Cluster) -> Mapping[str, Sequence[Claiming]]:
-        found: dict[str, list[Claiming]] = {}
-        for owner in cluster.all(kind).values():
-            found.setdefault(owner.metadata.namespace, []).append(owner)
-        return found
-
-    return build
-
-
 CLAIMING: tuple[type[Claiming], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
-_BY_NAMESPACE = {kind: _by_namespace(kind) for kind in CLAIMING}
 CONTROLLERS: tuple[Controller, ...] = tuple(map(ControllerRefs, CLAIMING))

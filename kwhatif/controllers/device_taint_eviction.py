@@ -65,7 +65,7 @@ class DeviceTaintEviction:
         return (key,) if (not same or is_gone) and uses_claims and self._may_be_due(key, view) else ()
 
     def _may_be_due(self, key: str, view: View) -> bool:
-        """Whether there is anything to check: usually no device has such a taint."""
+        """Whether the pod must be checked: usually no device has such a taint."""
         return bool(_tainted(view.state.cluster)) or bool(view.memory(self.name, key))
 
     def sync(self, key: str, view: View) -> SyncResult:

@@ -15,12 +15,9 @@ from kwhatif.controllers.contract import NOTHING, Moment, SyncResult, Update, Vi
 from kwhatif.kube.matching.budgets import Names, budget_index
 from kwhatif.kube.matching.labels import Labels
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import KeySets
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-
-#: Pods by key: a set that is cheap to fork.
-_Pods = Overlay[str, bool]
 
 
 class BudgetPods:
@@ -41,7 +38,7 @@ class BudgetPods:
                 selecting = [members.setdefault(budget, {}) for budget in self.budgets_of(pod)]
             for pods in selecting:
                 pods[key] = True
-        self._members: Overlay[str, _Pods] = Overlay({budget: Overlay(pods) for budget, pods in members.items()})
+        self._members = KeySets(members)
 
     def budgets_of(self, pod: Pod) -> Names:
         """The keys of the budgets that select the pod, by name."""
@@ -50,29 +47,19 @@ class BudgetPods:
 
     def pods_of(self, budget: str) -> Iterable[str]:
         """The keys of the pods that the budget selects, in any phase."""
-        return self._members.get(budget) or ()
+        return self._members.get(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> BudgetPods | None:
         """See `Index`: itself if the selector of a budget has not changed."""
         if isinstance(before, PodDisruptionBudget) or isinstance(after, PodDisruptionBudget):
             return None if self._budgets.updated(before, after) is None else self
-        was = self.budgets_of(before) if isinstance(before, Pod) else ()
-        now = self.budgets_of(after) if isinstance(after, Pod) else ()
-        if was == now and before is not None and after is not None:
+        was, now = (self.budgets_of(obj) if isinstance(obj, Pod) else () for obj in (before, after))
+        obj = before or after
+        if obj is None or (was == now and before is not None and after is not None):
             return self
         other = BudgetPods.__new__(BudgetPods)
-        other._budgets, other._members = self._budgets, self._members.fork()
-        for budget in was:
-            other._own(budget).pop(_key(before))
-        for budget in now:
-            other._own(budget).put(_key(after), True)
+        other._budgets, other._members = self._budgets, self._members.moved(key_of(obj), was, now)
         return other
-
-    def _own(self, budget: str) -> _Pods:
-        pods = self._members.get(budget)
-        own = Overlay() if pods is None else pods.fork()
-        self._members.put(budget, own)
-        return own
 
 
 def budget_pods(cluster: Cluster) -> BudgetPods:
@@ -84,11 +71,6 @@ def pods_selected_by(budget: str, cluster: Cluster) -> list[Pod]:
     """The pods that the budget with this key selects, in any phase."""
     pods = cluster.all(Pod)
     return [pods[key] for key in budget_pods(cluster).pods_of(budget)]
-
-
-def _key(pod: KubernetesObject | None) -> str:
-    assert pod is not None, "a budget selects it"
-    return key_of(pod)
 
 
 #: Seconds for which a pod counts as gone after a granted eviction, even if it was not deleted (`DeletionTimeout`).
@@ -132,7 +114,7 @@ class Disruption:
 
 
 def recounted(view: Moment) -> Iterator[PodDisruptionBudget]:
-    """Budgets whose status differs from what the controller would count of the current pods, with the new status.
+    """Budgets whose status differs from the controller's count of the current pods, with the new status.
 
     A status may be older than the pods. It does not change if the controller could not count it, because the input
     lacks the controllers of the pods.

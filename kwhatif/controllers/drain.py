@@ -52,14 +52,14 @@ class DrainLog:
         return other
 
 
-class _Asked(msgspec.Struct):
+class _PodEviction(msgspec.Struct):
     """One pod to evict."""
 
     key: str
     uid: str
     #: When the next request is due; None once the eviction is granted.
     next: float | None
-    #: When the eviction was granted: from then on there is a check every second.
+    #: When the eviction was granted: after that, kubectl checks every second.
     granted: float = 0.0
     #: The state's generation at the last refusal: in this state the result is the same.
     refused: int = -1
@@ -69,7 +69,7 @@ class _Asked(msgspec.Struct):
         return self.key.partition("/")[2]
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The pod as kubectl's errors print it."""
         return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
 
@@ -96,7 +96,7 @@ class DrainedNode:
     def __init__(self, name: str, begun: float, options: DrainOptions, log: DrainLog) -> None:
         self.name = name
         self.errors: list[str] = []
-        self.pods: list[_Asked] = []
+        self.pods: list[_PodEviction] = []
         self._begun = begun
         self._options = options
         self._log = log
@@ -110,7 +110,7 @@ class DrainedNode:
     def begin(self, pods: Iterable[Pod], order: Order, now: float) -> list[Write]:
         """Start to evict these pods."""
         uids = {key_of(pod): pod.metadata.uid for pod in pods}
-        self.pods = [_Asked(key, uids[key], now) for key in order(uids)]
+        self.pods = [_PodEviction(key, uids[key], now) for key in order(uids)]
         if not self._options.disable_eviction:
             return []
         for pod in self.pods:
@@ -151,9 +151,9 @@ class DrainedNode:
         timeout = self._options.timeout
         return timeout > 0 and view.now >= self._begun + timeout
 
-    def _ask(self, pod: _Asked, api: EvictionApi, view: View) -> tuple[Write, ...]:
+    def _ask(self, pod: _PodEviction, api: EvictionApi, view: View) -> tuple[Write, ...]:
         self._log.output.append(f"evicting pod {pod.key}")
-        error = f"error when evicting {pod.place}"
+        error = f"error when evicting {pod.location}"
         if self._is_over(view):
             timeout = go_duration(round(self._options.timeout * 10**9))
             self._give_up(pod, f"{error}: global timeout reached: {timeout}")
@@ -175,11 +175,11 @@ class DrainedNode:
         pod.uid = pod.uid if now is None else now.metadata.uid
         return ()
 
-    def _grant(self, pod: _Asked, now: float) -> None:
+    def _grant(self, pod: _PodEviction, now: float) -> None:
         pod.next, pod.granted = None, now
         self._log.granted.append((now, pod.key))
 
-    def _look(self, pod: _Asked, view: View) -> None:
+    def _look(self, pod: _PodEviction, view: View) -> None:
         """Check, every second, whether the pod is gone, or whether the timeout has expired."""
         if pod.next_look(view.now) <= view.now and self._has_gone(pod, view):
             self.pods.remove(pod)
@@ -188,18 +188,18 @@ class DrainedNode:
             waiting = "" if self._options.disable_eviction else f"error when waiting for pod {where} to terminate: "
             self._give_up(pod, f"{waiting}context deadline exceeded")
 
-    def _has_gone(self, pod: _Asked, view: View) -> bool:
+    def _has_gone(self, pod: _PodEviction, view: View) -> bool:
         if pod.is_gone(view):
             verb = "deleted" if self._options.disable_eviction else "evicted"
             self._log.output.append(f"pod/{pod.name} {verb}")
             return True
-        most = self._options.skip_wait_for_delete_timeout
+        limit = self._options.skip_wait_for_delete_timeout
         if is_left_out(view.state.cluster.all(Pod)[pod.key], self._options, view):
-            self._log.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {most} seconds, skipping')
+            self._log.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {limit} seconds, skipping')
             return True
         return False
 
-    def _give_up(self, pod: _Asked, error: str) -> None:
+    def _give_up(self, pod: _PodEviction, error: str) -> None:
         self.pods.remove(pod)
         self.errors.append(error)
         self._log.given_up[pod.key] = error

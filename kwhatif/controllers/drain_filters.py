@@ -109,8 +109,8 @@ def list_pods(node: str, options: DrainOptions, view: View) -> PodDeleteList:
 
 def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
     """Whether its deletion is overdue by more than `--skip-wait-for-delete-timeout` (`shouldSkipPod`)."""
-    end, most = pod.metadata.deletion_timestamp, options.skip_wait_for_delete_timeout
-    return most > 0 and end is not None and int(view.now - view.at(end)) > most
+    end, limit = pod.metadata.deletion_timestamp, options.skip_wait_for_delete_timeout
+    return limit > 0 and end is not None and int(view.now - view.at(end)) > limit
 
 
 def _delete_status(pod: Pod, options: DrainOptions, view: View) -> PodDeleteStatus:

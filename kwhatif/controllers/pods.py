@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import View
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import controller_of, parse_time
-from kwhatif.kube.model.overlay import Overlay
+from kwhatif.kube.model.overlay import KeySets
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal, pod_condition
 from kwhatif.kube.model.workload import DaemonSet, StatefulSet
 from kwhatif.state.state import State
@@ -31,44 +31,34 @@ class FinishedPods:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        by_node: dict[str, tuple[str, ...]] = {}
+        by_node: dict[str, dict[str, bool]] = {}
         for pod in survey_of(cluster).restless:  # they include finished pods
             if is_terminal(pod):
-                by_node[pod.spec.node_name] = (*by_node.get(pod.spec.node_name, ()), key_of(pod))
-        self._by_node: Overlay[str, tuple[str, ...]] = Overlay(by_node)
+                by_node.setdefault(pod.spec.node_name, {})[key_of(pod)] = True
+        self._by_node = KeySets(by_node)
         #: The number of finished pods.
         self.count = sum(map(len, by_node.values()))
 
     def on(self, node: str) -> tuple[str, ...]:
         """The keys of finished pods on the node with that name; "" for pods that were never bound."""
-        return self._by_node.get(node, ())
+        return tuple(self._by_node.get(node))
 
     def nodes(self) -> Iterable[str]:
         """The node names of finished pods, whether or not these nodes exist."""
-        return self._by_node
+        return self._by_node.groups()
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> FinishedPods | None:
         """See `Index`."""
-        was = before if isinstance(before, Pod) and is_terminal(before) else None
-        now = after if isinstance(after, Pod) and is_terminal(after) else None
-        if was is None and now is None:
+        was, now, obj = _node_of_finished(before), _node_of_finished(after), before or after
+        if obj is None or was == now:
             return self
         other = FinishedPods.__new__(FinishedPods)
-        other._by_node, other.count = self._by_node.fork(), self.count
-        if was is not None:
-            other._remove(was)
-        if now is not None:
-            other._by_node.put(now.spec.node_name, (*other.on(now.spec.node_name), key_of(now)))
-            other.count += 1
+        other._by_node, other.count = self._by_node.moved(key_of(obj), was, now), self.count + len(now) - len(was)
         return other
 
-    def _remove(self, pod: Pod) -> None:
-        left = tuple(key for key in self.on(pod.spec.node_name) if key != key_of(pod))
-        self.count -= 1
-        if left:
-            self._by_node.put(pod.spec.node_name, left)
-        else:
-            self._by_node.pop(pod.spec.node_name)
+
+def _node_of_finished(obj: KubernetesObject | None) -> list[str]:
+    return [obj.spec.node_name] if isinstance(obj, Pod) and is_terminal(obj) else []
 
 
 def finished_pods(cluster: Cluster) -> FinishedPods:

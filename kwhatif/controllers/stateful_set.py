@@ -208,9 +208,9 @@ class _Sync:
             if held_up is not None:
                 return held_up
         replicas = {ordinal: self._replica_of(pod) for ordinal, pod in self._pods.items()}
-        most = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.facts.gates)
+        unavailable = most_unavailable(self._set, len(self._ordinals), self._view.state.cluster.facts.gates)
         lowest = first_to_roll(self._set)
-        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=most)
+        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=lowest, most=unavailable)
 
     def _replica(self, ordinal: int) -> Replica | None:
         pod = self._pods.get(ordinal)

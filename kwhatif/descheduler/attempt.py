@@ -126,7 +126,7 @@ class WantedRow(Row):
 
 
 class EvictionAttempt(WantedRow):
-    """An eviction that was tried. `by`: what refused it; None: the pod is gone. `budgets` are those that refused it."""
+    """An attempted eviction. `by`: the part that refused it; None if the pod is gone. `budgets` that refused it."""
 
     by: RefusedBy | None = None
     message: str = ""
@@ -134,7 +134,7 @@ class EvictionAttempt(WantedRow):
 
 
 class NodeClassRow(Row):
-    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
+    """The class of a node for Low- or HighNodeUtilization; `percent` is the used share of each resource."""
 
     profile: str
     plugin: str
@@ -144,7 +144,7 @@ class NodeClassRow(Row):
 
 
 class StrategyRow(Row):
-    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
+    """One plugin of one profile: the number of evicted pods and of refused evictions, its error, and its notes."""
 
     profile: str
     plugin: str

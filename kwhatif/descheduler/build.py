@@ -196,7 +196,7 @@ def build_policy(data: Mapping[str, Any], name: str, cluster: Cluster) -> tuple[
 
 
 def strategy_policy(strategy: str) -> RunnablePolicy:
-    """A policy that runs only one strategy, with its defaults and those of the evictor.
+    """A policy that runs only one strategy, with default arguments for it and for the evictor.
 
     If the descheduler has no default for a required argument, the value is that of its README.
 
@@ -253,8 +253,8 @@ def _validate(config: written.DeschedulerPolicy, arguments: Sequence[Sequence[Na
     errors += ((wrong, "metricsProviders") for wrong in _metrics_errors(config))
     if errors:
         fields = list(dict.fromkeys(field for _, field in errors))
-        places = f"at {', '.join(fields)}" if len(fields) > 1 else _plugins_near(config)
-        raise refusal(name, aggregate(wrong for wrong, _ in errors), fields[0] if len(fields) == 1 else "", places)
+        hint = f"at {', '.join(fields)}" if len(fields) > 1 else _plugins_near(config)
+        raise refusal(name, aggregate(wrong for wrong, _ in errors), fields[0] if len(fields) == 1 else "", hint)
 
 
 def _plugins_near(config: written.DeschedulerPolicy) -> str:
@@ -307,8 +307,8 @@ def _with_defaults(
         known.setdefault(plugin, _defaulted(args))
     evictor = known.setdefault(DEFAULT_EVICTOR, DefaultEvictorArgs())
     assert isinstance(evictor, DefaultEvictorArgs)
-    place = next((index for index, each in enumerate(profile.plugin_config) if each.name == DEFAULT_EVICTOR), 0)
-    field = f"{path}.pluginConfig[{place}].args.priorityThreshold"
+    number = next((index for index, each in enumerate(profile.plugin_config) if each.name == DEFAULT_EVICTOR), 0)
+    field = f"{path}.pluginConfig[{number}].args.priorityThreshold"
     priority = _priority(evictor.priority_threshold, cluster)
     if isinstance(priority, str):
         raise refusal(name, priority, field)

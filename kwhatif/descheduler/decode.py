@@ -55,7 +55,7 @@ class Decoded(msgspec.Struct, Generic[T], frozen=True):
 def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
     """Decode plain data; `null` counts as missing."""
     reader = _Reader()
-    cleaned = reader.read(data, inspect.type_info(type_), _Place(go_name(type_).rpartition(".")[2]))
+    cleaned = reader.read(data, inspect.type_info(type_), _Location(go_name(type_).rpartition(".")[2]))
     if reader.error:
         return Decoded(None, reader.error, reader.error_at, reader.unknown)
     return Decoded(msgspec.convert(cleaned, type_), unknown=reader.unknown)
@@ -78,17 +78,17 @@ def go_name(type_: type) -> str:
     return _SHARED.get(type_) or getattr(type_, "go", "") or type_.__name__
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Location(msgspec.Struct, frozen=True):
     """The position of a value in the data: the innermost struct, the fields down to it, and the path with indexes."""
 
     struct: str
     fields: tuple[str, ...] = ()
     path: str = ""
 
-    def field(self, struct: str, name: str) -> _Place:
-        return _Place(struct, (*self.fields, name), f"{self.path}.{name}" if self.path else name)
+    def field(self, struct: str, name: str) -> _Location:
+        return _Location(struct, (*self.fields, name), f"{self.path}.{name}" if self.path else name)
 
-    def item(self, index: int | str) -> _Place:
+    def item(self, index: int | str) -> _Location:
         return msgspec.structs.replace(self, path=f"{self.path}[{index}]")
 
 
@@ -98,91 +98,91 @@ class _Reader:
         self.error_at = ""
         self.unknown: dict[str, str] = {}
 
-    def read(self, value: Any, info: inspect.Type, place: _Place, go: str = "") -> Any:
+    def read(self, value: Any, info: inspect.Type, location: _Location, go: str = "") -> Any:
         """The value in the form for the typed decoder; `go`: Go's name of its type."""
         match info:
             case inspect.Metadata():
                 if (info.extra or {}).get("duration"):
-                    return self._duration(value, place)
-                return self.read(value, info.type, place, (info.extra or {}).get("go", ""))
+                    return self._duration(value, location)
+                return self.read(value, info.type, location, (info.extra or {}).get("go", ""))
             case inspect.UnionType():
                 inner = next(member for member in info.types if not isinstance(member, inspect.NoneType))
-                return self.read(value, inner, place, go)
+                return self.read(value, inner, location, go)
             case inspect.StructType():
-                return self._struct(value, info, place)
+                return self._struct(value, info, location)
             case inspect.VarTupleType():
-                return self._list(value, info, place)
+                return self._list(value, info, location)
             case inspect.DictType():
-                return self._map(value, info, place, go)
+                return self._map(value, info, location, go)
             case inspect.IntType() | inspect.FloatType():
-                return self._number(value, place, go)
+                return self._number(value, location, go)
             case inspect.AnyType():
                 return value
         name, python = _SCALARS[type(info)]
-        return value if isinstance(value, python) else self._wrong(value, go or name, place)
+        return value if isinstance(value, python) else self._wrong(value, go or name, location)
 
-    def _wrong(self, value: Any, go: str, place: _Place, shown: str = "") -> None:
+    def _wrong(self, value: Any, go: str, location: _Location, shown: str = "") -> None:
         found = shown or json_name(value)
-        go = _OF_FIELDS.get((place.struct, place.fields[-1] if place.fields else ""), go)
-        where = f"{place.struct}.{'.'.join(place.fields)}"
-        self._fail(f"json: cannot unmarshal {found} into Go struct field {where} of type {go}", place)
+        go = _OF_FIELDS.get((location.struct, location.fields[-1] if location.fields else ""), go)
+        where = f"{location.struct}.{'.'.join(location.fields)}"
+        self._fail(f"json: cannot unmarshal {found} into Go struct field {where} of type {go}", location)
 
-    def _fail(self, message: str, place: _Place) -> None:
+    def _fail(self, message: str, location: _Location) -> None:
         if not self.error:
-            self.error, self.error_at = message, place.path
+            self.error, self.error_at = message, location.path
 
-    def _struct(self, value: Any, info: inspect.StructType, place: _Place) -> Any:
+    def _struct(self, value: Any, info: inspect.StructType, location: _Location) -> Any:
         go = go_name(info.cls)
         if not isinstance(value, dict):
-            return self._wrong(value, go, place)
+            return self._wrong(value, go, location)
         fields = {field.encode_name: field for field in info.fields}
         made = {}
         for name in value:
-            here = place.field(go.rpartition(".")[2], name)
+            here = location.field(go.rpartition(".")[2], name)
             if name not in fields:
                 self.unknown[here.path] = did_you_mean(nearest(name, fields)[:1])
             elif value[name] is not None:
                 made[name] = self.read(value[name], fields[name].type, here)
         return made
 
-    def _list(self, value: Any, info: inspect.VarTupleType, place: _Place) -> Any:
+    def _list(self, value: Any, info: inspect.VarTupleType, location: _Location) -> Any:
         if not isinstance(value, list):
-            return self._wrong(value, f"[]{_go_of(info.item_type)}", place)
+            return self._wrong(value, f"[]{_go_of(info.item_type)}", location)
         zero = {} if isinstance(info.item_type, inspect.StructType) else _zero(info.item_type)
         return [
-            zero if item is None else self.read(item, info.item_type, place.item(index))
+            zero if item is None else self.read(item, info.item_type, location.item(index))
             for index, item in enumerate(value)
         ]
 
-    def _map(self, value: Any, info: inspect.DictType, place: _Place, go: str) -> Any:
+    def _map(self, value: Any, info: inspect.DictType, location: _Location, go: str) -> Any:
         if not isinstance(value, dict):
-            return self._wrong(value, go or f"map[string]{_go_of(info.value_type)}", place)
+            return self._wrong(value, go or f"map[string]{_go_of(info.value_type)}", location)
         return {
             name: _zero(info.value_type)
             if value[name] is None
-            else self.read(value[name], info.value_type, place.item(f'"{name}"'))
+            else self.read(value[name], info.value_type, location.item(f'"{name}"'))
             for name in value
         }
 
-    def _number(self, value: Any, place: _Place, go: str) -> Any:
+    def _number(self, value: Any, location: _Location, go: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return self._wrong(value, go, place)
+            return self._wrong(value, go, location)
         if go not in INTEGERS:
             return float(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         low, high = INTEGERS[go]
         if isinstance(value, float) or not low <= value <= high:
-            return self._wrong(value, go, place, f"number {value}")
+            return self._wrong(value, go, location, f"number {value}")
         return value
 
-    def _duration(self, value: Any, place: _Place) -> Any:
+    def _duration(self, value: Any, location: _Location) -> Any:
         if not isinstance(value, str):
-            return self._wrong(value, "string", place)
+            return self._wrong(value, "string", location)
         try:
             parse_duration(value)
         except ValueError:
-            self._fail(f"time: {_duration_error(value)} {quoted(value)}", place)
+            self._fail(f"time: {_duration_error(value)} {quoted(value)}", location)
         return value
 
 
@@ -253,9 +253,7 @@ class PolicyReader:
             raise self._failed(decoded.error, decoded.error_at)
         return decoded.value, [
             FieldIgnored(
-                where=f"{self._name}: {field}",
-                problem="the descheduler has no such field, and ignores it",
-                hint=hint,
+                where=f"{self._name}: {field}", problem="the descheduler has no such field, and ignores it", hint=hint
             )
             for field, hint in decoded.unknown.items()
         ]

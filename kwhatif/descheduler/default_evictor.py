@@ -188,7 +188,7 @@ def _daemon_set(pod: Pod) -> str:
 
 
 def _claims(args: DefaultEvictorArgs, sandbox: Sandbox) -> Check:
-    """Pods with claims; with a list of storage classes, only those with claims of one of them."""
+    """Pods with claims; with a list of storage classes, only pods with claims of these classes."""
     config = args.pod_protections.config
     protected = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
     names = frozenset(each.name for each in protected)

@@ -45,7 +45,7 @@ class PodEvictor:
 
     def evict(self, pod: Pod, why: Why, profile: str, plugin: str) -> Result:
         """Try to evict the pod, and record the attempt."""
-        by, message, budgets = self._limited(pod) or self._asked(pod)
+        by, message, budgets = self._limited(pod) or self._evicted(pod)
         node = pod.spec.node_name
         self.attempts.append(
             EvictionAttempt(len(self.attempts) + 1, key_of(pod), node, profile, plugin, why, by, message, budgets)
@@ -69,7 +69,7 @@ class PodEvictor:
             return "namespace-limit", "maximum number of evicted pods per namespace reached", ()
         return None
 
-    def _asked(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]]:
+    def _evicted(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]]:
         """Call the Eviction API."""
         refused = self.sandbox.evict(pod)
         if refused is None:
@@ -119,8 +119,8 @@ class Handle:
 
     def note(self, message: str, **values: object) -> None:
         """Record a log message of upstream, with its values."""
-        said = ", ".join(f"{name} {value}" for name, value in values.items())
-        self.notes.append(f"{message}: {said}" if said else message)
+        details = ", ".join(f"{name} {value}" for name, value in values.items())
+        self.notes.append(f"{message}: {details}" if details else message)
 
     def is_evictable(self, pod: Pod) -> bool:
         """Whether none of the evictor's filters protects the pod."""

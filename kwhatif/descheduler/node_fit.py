@@ -61,8 +61,8 @@ class NodeFit:
 
     def _has_room(self, pod: Pod, node: Node) -> bool:
         """`fitsRequest`."""
-        for resource, asked in self._sandbox.requests(pod).items():
-            if resource != PODS and milli_value(asked) > self.free(resource, node):
+        for resource, amount in self._sandbox.requests(pod).items():
+            if resource != PODS and milli_value(amount) > self.free(resource, node):
                 return False
         return self.free(PODS, node) > 0
 
@@ -93,7 +93,7 @@ class _Known(msgspec.Struct):
 
     required: RequiredNodeAffinity
     #: Resource and amount, in thousandths, of their requests.
-    asked: tuple[tuple[str, int], ...]
+    requests: tuple[tuple[str, int], ...]
     #: Nodes that they fit on. Two are enough, because a pod is on at most one of them.
     found: list[str]
     #: The number of checked nodes, in order.
@@ -113,7 +113,7 @@ class OtherNodes:
         self._sandbox = sandbox
         self._fit = NodeFit(sandbox)
         self._nodes = nodes
-        self._places = {node.metadata.name: place for place, node in enumerate(nodes)}
+        self._index_of = {node.metadata.name: index for index, node in enumerate(nodes)}
         self._known: dict[bytes, _Known] = {}
         self._free: dict[str, dict[str, int]] = {}
         self._evictions = 0
@@ -130,19 +130,19 @@ class OtherNodes:
 
     def _of(self, pod: Pod) -> _Known:
         requests = self._sandbox.requests(pod)
-        said = _said(pod, requests)
-        known = self._known.get(said)
+        shape = _shape(pod, requests)
+        known = self._known.get(shape)
         if known is None:
-            asked = tuple((name, milli_value(nanos)) for name, nanos in requests.items() if name != PODS)
-            known = self._known[said] = _Known(RequiredNodeAffinity(pod.spec), asked, [], 0, self._evictions)
+            amounts = tuple((name, milli_value(nanos)) for name, nanos in requests.items() if name != PODS)
+            known = self._known[shape] = _Known(RequiredNodeAffinity(pod.spec), amounts, [], 0, self._evictions)
         return known
 
     def _look_again(self, pod: Pod, known: _Known) -> bool:
         changed = dict.fromkeys(self._sandbox.left[known.evictions :])
         known.evictions = self._evictions
         for name in changed:
-            place = self._places.get(name)
-            if place is not None and place < known.position and self._adds(pod, self._nodes[place], known):
+            index = self._index_of.get(name)
+            if index is not None and index < known.position and self._adds(pod, self._nodes[index], known):
                 return True
         while known.position < len(self._nodes):
             known.position += 1
@@ -160,23 +160,23 @@ class OtherNodes:
 
     def _has_room(self, node: Node, known: _Known) -> bool:
         free = self._free.setdefault(node.metadata.name, {})
-        for name, asked in known.asked:
+        for name, amount in known.requests:
             if name not in free:
                 free[name] = self._fit.free(name, node)
-            if asked > free[name]:
+            if amount > free[name]:
                 return False
         if PODS not in free:
             free[PODS] = self._fit.free(PODS, node)
         return free[PODS] > 0
 
 
-def _said(pod: Pod, requests: Mapping[str, int]) -> bytes:
+def _shape(pod: Pod, requests: Mapping[str, int]) -> bytes:
     """Cache key: equal for pods without anti-affinity that fit on the same nodes."""
-    asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
-    return msgspec.json.encode((*said_of_nodes(pod), asked))
+    amounts = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
+    return msgspec.json.encode((*placement_key(pod), amounts))
 
 
-def said_of_nodes(pod: Pod) -> tuple[object, ...]:
+def placement_key(pod: Pod) -> tuple[object, ...]:
     """Cache key: equal for pods that the same nodes accept, regardless of resources."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     selector = sorted((pod.spec.node_selector or {}).items())

@@ -275,12 +275,7 @@ ARGUMENTS: Mapping[str, type[Args]] = {
 }
 #: Plugins of the extension points `balance` and `deschedule`.
 BALANCE = frozenset(
-    {
-        "HighNodeUtilization",
-        "LowNodeUtilization",
-        "RemoveDuplicates",
-        "RemovePodsViolatingTopologySpreadConstraint",
-    }
+    {"HighNodeUtilization", "LowNodeUtilization", "RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"}
 )
 DESCHEDULE = ARGUMENTS.keys() - BALANCE - {DEFAULT_EVICTOR}
 

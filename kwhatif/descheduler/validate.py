@@ -209,10 +209,7 @@ def _protections(protections: PodProtections) -> Iterator[str]:
         for each in given:
             if each not in valid:
                 yield (f"invalid pod protection policy in {name}: {quoted(each)}. Valid options are: {_words(valid)}")
-    for name, given in (
-        ("DefaultDisabled", protections.default_disabled),
-        ("ExtraEnabled", protections.extra_enabled),
-    ):
+    for name, given in (("DefaultDisabled", protections.default_disabled), ("ExtraEnabled", protections.extra_enabled)):
         if len({*given}) < len(given):
             yield f"PodProtections.{name} contains duplicate entries"
     config = protections.config.pods_with_pvc if protections.config else None

@@ -11,6 +11,7 @@ from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.node import Taint
+from kwhatif.report.edit_notes import EditNote
 from kwhatif.state.change import Change
 
 
@@ -204,8 +205,7 @@ class Apply(_Edit, frozen=True):
     """Apply objects, as manifests are."""
 
     objects: tuple[Any, ...]
-    #: Notes for the report.
-    notes: tuple[str, ...] = ()
+    notes: tuple[EditNote, ...] = ()
 
 
 class Drain(_Edit, frozen=True):
@@ -292,8 +292,5 @@ class Resolved(msgspec.Struct, frozen=True):
     workloads: tuple[Any, ...] = ()
     #: Objects that the API server rejects, and its messages; the other objects of the edit are accepted.
     refused: tuple[tuple[Any, str], ...] = ()
-    #: Notes for the report.
-    notes: tuple[str, ...] = ()
-    #: Notes that are only valid without a simulation, which would include the reactions.
-    notes_at_rest: tuple[str, ...] = ()
+    notes: tuple[EditNote, ...] = ()
     caveats: tuple[Caveat, ...] = ()

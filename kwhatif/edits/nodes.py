@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.node import HOSTNAME, Node, NodeCondition, NodeStatus, Taint
 from kwhatif.kube.model.resource import ResourceSlice
 from kwhatif.kube.model.storage import CSINode
+from kwhatif.report.edit_notes import DevicesNotCopied, EditNote, NodesAdded, NodesUnchanged, StateNotCopied
 from kwhatif.state.change import Upsert
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -19,24 +21,24 @@ UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 _OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
-def _written(before: list[Node], after: list[Node], unchanged: str) -> Resolved:
-    """The changed nodes; `unchanged` is the note about the others."""
+def _written(before: list[Node], after: list[Node], verb: Literal["cordon", "uncordon", "taint"]) -> Resolved:
+    """The changed nodes, and a note about the others."""
     pairs = list(zip(before, after, strict=True))
-    same = [old.metadata.name for old, new in pairs if old == new]
-    notes = (f"{', '.join(same)} {'is' if len(same) == 1 else 'are'} {unchanged}",) if same else ()
+    same = tuple(old.metadata.name for old, new in pairs if old == new)
+    notes = (NodesUnchanged(same, verb),) if same else ()
     return Resolved(tuple(Upsert(new) for old, new in pairs if old != new), notes=notes)
 
 
 def cordon(edit: Cordon, lookup: Lookup) -> Resolved:
     """Set `spec.unschedulable`. The taint that follows has no further effect on filters."""
     nodes = lookup.nodes(edit.nodes)
-    return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "cordoned already")
+    return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "cordon")
 
 
 def uncordon(edit: Uncordon, lookup: Lookup) -> Resolved:
     """Unset `spec.unschedulable`, and remove the node lifecycle controller's taint (`pkg/controller/nodelifecycle`)."""
     nodes = lookup.nodes(edit.nodes)
-    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "already uncordoned")
+    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "uncordon")
     open_nodes = (change.obj for change in resolved.changes if isinstance(change, Upsert))
     follow = [Upsert(_without_taint(node)) for node in open_nodes if _without_taint(node) != node]
     return replace(resolved, follow=tuple(follow))
@@ -64,7 +66,7 @@ def taint(edit: TaintNodes, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"no node of these has the taint {_shown(removal)}", hint))
     if lookup.mistakes:
         return Resolved(())
-    return _written(nodes, [_tainted(node, edit) for node in nodes], "already tainted like this")
+    return _written(nodes, [_tainted(node, edit) for node in nodes], "taint")
 
 
 def _tainted(node: Node, edit: TaintNodes) -> Node:
@@ -173,11 +175,10 @@ def _named(csi_node: CSINode, name: str) -> CSINode:
     return replace(csi_node, metadata=replace(csi_node.metadata, name=name, uid="", owner_references=()))
 
 
-def _notes(edit: AddNodes, model: Node, names: list[str], lookup: Lookup) -> Iterator[str]:
-    yield f"the name{'s are' if len(names) > 1 else ' is'} made up, the images of {edit.like} are not copied"
-    passing = [taint.key for taint in model.spec.taints if not _is_lasting(taint)]
+def _notes(edit: AddNodes, model: Node, names: list[str], lookup: Lookup) -> Iterator[EditNote]:
+    yield NodesAdded(edit.like, len(names))
+    passing = tuple(taint.key for taint in model.spec.taints if not _is_lasting(taint))
     if passing or model.spec.unschedulable:
-        what = ", ".join(["its cordon"] * model.spec.unschedulable + passing)
-        yield f"left out is what {edit.like} has because of its state: {what}"
+        yield StateNotCopied(edit.like, model.spec.unschedulable, passing)
     if any(each.spec.node_name == edit.like for each in lookup.cluster.all(ResourceSlice).values()):
-        yield f"without the devices (ResourceSlices) of {edit.like}"
+        yield DevicesNotCopied(edit.like)

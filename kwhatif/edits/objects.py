@@ -41,6 +41,17 @@ from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, ReplicationController, StatefulSet, Workload
+from kwhatif.report.edit_notes import (
+    EditNote,
+    NewBudget,
+    NothingChanges,
+    PodsKeepLabels,
+    PodsKeepTemplate,
+    PodsNotScaled,
+    PrioritiesKept,
+    PriorityFollows,
+    PriorityUnchanged,
+)
 from kwhatif.simulation.resizing import asks_as_before
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_object import applied_object, updated_pod
@@ -64,9 +75,9 @@ def priority(edit: Priority, lookup: Lookup) -> Resolved:
     if edit.value > _HIGHEST:
         raise Wrong(f"{edit.value} is too high", f"only system classes can be above {_HIGHEST}")
     if known.value == edit.value:
-        return Resolved((), notes=(f"{edit.name} already has the value {edit.value}",))
+        return Resolved((), notes=(PriorityUnchanged(edit.name, edit.value),))
     users = sum(pod.spec.priority_class_name == edit.name for pod in lookup.cluster.all(Pod).values())
-    notes = (f"existing pods keep their priority: {users} of this class",) if users else ()
+    notes = (PrioritiesKept(users),) if users else ()
     return Resolved((Upsert(replace(known, value=edit.value)),), notes=notes)
 
 
@@ -75,11 +86,11 @@ def budget(edit: Budget, lookup: Lookup) -> Resolved:
     namespace = lookup.namespace if edit.namespace is None else edit.namespace
     known = lookup.cluster.get(PodDisruptionBudget, f"{namespace}/{edit.name}")
     selector = LabelSelector(match_labels=dict(edit.selector)) if edit.selector else None
-    notes: list[str] = []
+    notes: list[EditNote] = []
     if known is None:
         if selector is None:
             selector, workload = _selector_of(edit.name, namespace, lookup)
-            notes.append(f"a new budget, for the pods of {workload}")
+            notes.append(NewBudget(workload))
         known = PodDisruptionBudget(metadata=ObjectMeta(name=edit.name, namespace=namespace))
     spec = PodDisruptionBudgetSpec(
         min_available=edit.min_available,
@@ -89,7 +100,7 @@ def budget(edit: Budget, lookup: Lookup) -> Resolved:
     return counted(replace(known, spec=spec), lookup.cluster, notes)
 
 
-def counted(budget: PodDisruptionBudget, cluster: Cluster, notes: Sequence[str] = ()) -> Resolved:
+def counted(budget: PodDisruptionBudget, cluster: Cluster, notes: Sequence[EditNote] = ()) -> Resolved:
     """The budget, with the status that the disruption controller would write."""
     stored, caveat = with_status(budget, cluster)
     return Resolved((Upsert(stored),), notes=tuple(notes), caveats=(caveat,))
@@ -138,8 +149,8 @@ def label(edit: Label, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"no object of these has the label {key}", did_you_mean(near)))
     changed = [(obj, _labelled(obj, edit)) for obj in objects]
     if all(obj == new for obj, new in changed):
-        return Resolved((), notes=("nothing changes: the labels are already set",))
-    notes = ("its pods keep their labels: those are in its template",) if any(map(_has_template, objects)) else ()
+        return Resolved((), notes=(NothingChanges("labels"),))
+    notes = (PodsKeepLabels(),) if any(map(_has_template, objects)) else ()
     return Resolved(tuple(Upsert(new) for obj, new in changed if obj != new), notes=notes)
 
 
@@ -207,8 +218,7 @@ def restart(edit: Restart, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"{name} is paused", "resume it first"))
         else:
             restarted.append(_restarted(workload))
-    notes = ("its pods do not change: a template is for new pods",) if restarted else ()
-    return Resolved(tuple(map(Upsert, restarted)), notes_at_rest=notes)
+    return Resolved(tuple(map(Upsert, restarted)), notes=(PodsKeepTemplate(),) if restarted else ())
 
 
 def _restarted(workload: Deployment | StatefulSet | DaemonSet) -> Any:
@@ -238,7 +248,7 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         new = fill_in_limits(new, lookup.cluster)  # LimitRanger does it for new pods and for resizes
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
-        return Resolved((), notes=("nothing changes: the fields are already set",))
+        return Resolved((), notes=(NothingChanges("fields"),))
     if isinstance(stored, Pod) and is_resize(stored, known):
         stored = _asking(stored, known, lookup.cluster)
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
@@ -280,13 +290,13 @@ def _asking(new: Pod, known: Pod, cluster: Cluster) -> Pod:
     return asks_as_before(new, known)
 
 
-def _notes(new: Any, known: Any) -> Iterator[str]:
+def _notes(new: Any, known: Any) -> Iterator[EditNote]:
     if isinstance(new, Pod) and new.spec.priority_class_name != known.spec.priority_class_name:
-        yield f"its priority follows: {known.spec.priority} is now {new.spec.priority}"
+        yield PriorityFollows(known.spec.priority, new.spec.priority)
     if isinstance(new, SCALABLE) and new.spec.replicas != known.spec.replicas:
-        yield "its pods do not change: use `scale` to create and delete pods"
+        yield PodsNotScaled()
     elif _has_template(new) and new.spec.template != known.spec.template:
-        yield "its pods do not change: a template is for new pods"
+        yield PodsKeepTemplate()
 
 
 def _assign(data: dict[str, Any], assignment: Assignment) -> None:

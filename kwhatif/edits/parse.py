@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kwhatif.edits.edit import Edit, Wrong
-from kwhatif.edits.verbs import PARSERS, Reader, shown
-from kwhatif.edits.words import WORDS, Word
+from kwhatif.edits.verbs import VERBS, Reader, Verb, shown
+from kwhatif.edits.words import Word
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
 
 #: The longest word of a command line.
@@ -34,13 +34,13 @@ def parse_edit(said: str | Mapping[str, Any], reader: Reader) -> Edit:
             verb, *words = split_words(said) or [""]
         except ValueError as wrong:
             raise Wrong(f"cannot be split into words: {str(wrong).lower()}") from wrong
-        return _parser(verb)(said.strip(), words, reader)
+        return _verb(verb).parse(said.strip(), words, reader)
     if type(said) is not dict or len(said) != 1:
         raise Wrong("is not an edit", "write `cordon NODE`, or a map with one verb such as `cordon: [NODE]`")
     ((verb, content),) = said.items()
-    parse = _parser(verb)
-    words = WORDS[verb](content)
-    return parse(_text(verb, words), words, reader)
+    found = _verb(verb)
+    words = found.words(content)
+    return found.parse(_text(verb, words), words, reader)
 
 
 def split_words(text: str) -> list[str]:
@@ -76,13 +76,13 @@ _PART = re.compile(
 _ESCAPED = re.compile(r"""\\(["\\])""")
 
 
-def _parser(verb: object) -> Callable[[str, list[Word], Reader], Edit]:
-    parse = PARSERS.get(verb) if isinstance(verb, str) else None
-    if parse is not None:
-        return parse
-    hint = did_you_mean(nearest(str(verb), PARSERS)[:1]) if verb else ""
+def _verb(verb: object) -> Verb:
+    found = VERBS.get(verb) if isinstance(verb, str) else None
+    if found is not None:
+        return found
+    hint = did_you_mean(nearest(str(verb), VERBS)[:1]) if verb else ""
     wrong = f"{str(verb)!r} is not a verb" if verb else "is empty"
-    raise Wrong(wrong, hint or f"the verbs are {', '.join(PARSERS)}")
+    raise Wrong(wrong, hint or f"the verbs are {', '.join(VERBS)}")
 
 
 def _text(verb: str, words: Sequence[Word]) -> str:

@@ -49,7 +49,7 @@ from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, is_terminal
 from kwhatif.kube.model.policy import MutatingWebhookConfiguration
-from kwhatif.kube.model.quantity import NANO, ceil_to_milli, milli_value, parse_quantity, value
+from kwhatif.kube.model.quantity import NANO, ceil_to_milli, parse_quantity, value
 from kwhatif.kube.model.workload import (
     CronJob,
     DaemonSet,
@@ -58,6 +58,14 @@ from kwhatif.kube.model.workload import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+)
+from kwhatif.report.edit_notes import (
+    EditNote,
+    MostMeasured,
+    NodesExceeded,
+    NothingChanges,
+    PodsNotMeasured,
+    RequestsChanged,
 )
 from kwhatif.simulation.resizing import resized
 from kwhatif.state.change import Upsert
@@ -93,7 +101,7 @@ def requests(edit: Requests, lookup: Lookup) -> Resolved:
         new = pod if pod.spec.resources is not None else _started_with(with_recommended(pod, rows), pod)
         if new != pod:
             changed.append((pod, new))
-    made = [vpa for owner, vpa in vpas.items() if not owner.startswith(_ALONE)]
+    made = [vpa for owner, vpa in vpas.items() if ObjectRef.parse(owner).kind not in _ALONE]
     known = cluster.all(VerticalPodAutoscaler)
     written: list[Any] = [vpa for vpa in made if known.get(key_of(vpa)) != vpa]
     if not is_registered(cluster):  # the question is what happens if these autoscalers set requests
@@ -259,25 +267,25 @@ def _owner_named(key: str, cluster: Cluster) -> str | None:
 
 def _notes(
     edit: Requests, changed: Sequence[tuple[Pod, Pod]], strangers: Sequence[str], cluster: Cluster
-) -> Iterator[str]:
+) -> Iterator[EditNote]:
     if not changed:
-        yield "nothing changes: all pods have these requests"
+        yield NothingChanges("requests")
     sums: list[dict[str, int]] = [{}, {}]
     for pair in changed:
         for total, pod in zip(sums, pair, strict=True):
             for name, amount in pod_requests(pod).items():
                 total[name] = total.get(name, 0) + amount
     before, after = sums
-    said = [f"{name} {_amount(name, before.get(name, 0))} to {_amount(name, after.get(name, 0))}" for name in SCALED]
-    yield from [f"these pods together request {' and '.join(said)}"] if changed else []
+    if changed:
+        yield RequestsChanged({name: (before.get(name, 0), after.get(name, 0)) for name in SCALED})
     if edit.found.measured or FROM_METRICS in edit.sources:
-        yield "of each container it is the most that was measured in any pod of its workload, and at most its limit"
+        yield MostMeasured()
     yield from _beyond(changed, cluster)
     if strangers:
-        yield f"left out, of no workload of the input or measured as a whole: {some(strangers)}"
+        yield PodsNotMeasured(tuple(strangers))
 
 
-def _beyond(changed: Sequence[tuple[Pod, Pod]], cluster: Cluster) -> Iterator[str]:
+def _beyond(changed: Sequence[tuple[Pod, Pod]], cluster: Cluster) -> Iterator[EditNote]:
     """Nodes whose pods then request more than is allocatable: they keep running, but not all could start again."""
     new = {key_of(pod): pod for _, pod in changed}
     touched = {pod.spec.node_name for pod in new.values()} - {""}
@@ -287,19 +295,14 @@ def _beyond(changed: Sequence[tuple[Pod, Pod]], cluster: Cluster) -> Iterator[st
             total = sums.setdefault(pod.spec.node_name, {})
             for name, amount in pod_requests(new.get(key, pod)).items():
                 total[name] = total.get(name, 0) + amount
-    found: list[str] = []
+    found: dict[str, dict[str, tuple[int, int]]] = {}
     for name, total in sorted(sums.items()):
         node = cluster.get(Node, name)
         there = {} if node is None else resource_nanos(node.status.allocatable)
-        short = [
-            f"{_amount(each, total[each])} of {_amount(each, there[each])} {each}"
-            for each in SCALED
-            if each in there and total.get(each, 0) > there[each]
-        ]
-        found += [f"{name} ({', '.join(short)})"] if short else []
+        short = {
+            each: (total[each], there[each]) for each in SCALED if each in there and total.get(each, 0) > there[each]
+        }
+        if short:
+            found[name] = short
     if found:
-        yield f"pods request more than there is on {some(found)}: they run on, but not all could start there again"
-
-
-def _amount(name: str, nanos: int) -> str:
-    return f"{milli_value(nanos) / 1000:g}" if name == CPU else f"{value(nanos) / 2**30:.4g}Gi"
+        yield NodesExceeded(found)

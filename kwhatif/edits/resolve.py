@@ -23,6 +23,16 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import SCALABLE, CronJob, Deployment, Job, Namespace, ReplicaSet, Scalable
+from kwhatif.report.edit_notes import (
+    AutoscalerBound,
+    DependentsDeleted,
+    EditNote,
+    NothingChanges,
+    PodRecreated,
+    PodsStayAssigned,
+    ReplicasUnchanged,
+    ScaledBack,
+)
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.counts import bounded, scalers_of, target_of
@@ -33,7 +43,7 @@ from kwhatif.workloads.owners import pods_of
 def scale(edit: Scale, lookup: Lookup) -> Resolved:
     """Set `spec.replicas`, or `spec.parallelism` of a Job."""
     written = [new for target, count in edit.targets for new in _scaled(target, count, lookup)]
-    notes = [note for new in written for note in _scaling_notes(new, lookup)]
+    notes = (note for new in written for note in _scaling_notes(new, lookup))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(written), notes=tuple(notes))
 
 
@@ -58,8 +68,7 @@ def scale_by(edit: ScaleBy, lookup: Lookup) -> Resolved:
         return count
 
     resolved = _with_counts([each for each in found if isinstance(each, SCALABLE)], wanted)
-    notes = [f"{', '.join(held)}: no more than the maximum of its HorizontalPodAutoscaler"] if held else []
-    return replace(resolved, notes=(*resolved.notes, *notes))
+    return replace(resolved, notes=(*resolved.notes, AutoscalerBound(tuple(held)))) if held else resolved
 
 
 _MULTIPLIED = "a factor is for Deployments, StatefulSets, ReplicaSets and ReplicationControllers"
@@ -98,7 +107,7 @@ def _with_counts(workloads: Sequence[Scalable], wanted: Callable[[Scalable], int
         if count != replicas_of(each):
             written.append(replace(each, spec=replace(each.spec, replicas=count)))
     if not written:
-        return Resolved((), notes=("nothing changes: all have these numbers of pods",))
+        return Resolved((), notes=(NothingChanges("replicas"),))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(written))
 
 
@@ -123,13 +132,12 @@ def _hint(target: Reference) -> str:
     return "scale a Deployment, StatefulSet, ReplicaSet, ReplicationController or Job"
 
 
-def _scaling_notes(new: Any, lookup: Lookup) -> list[str]:
-    if new == lookup.cluster.get(type(new), key_of(new)):
-        return [f"{type(new).__name__} {key_of(new)} already has this number of replicas"]
+def _scaling_notes(new: Any, lookup: Lookup) -> Iterator[EditNote]:
     owner = controller_of(new.metadata)
-    if owner is None or lookup.cluster.get(Deployment, f"{new.metadata.namespace}/{owner.name}") is None:
-        return []
-    return [f"Deployment {owner.name} would scale it back: scale the Deployment instead"]
+    if new == lookup.cluster.get(type(new), key_of(new)):
+        yield ReplicasUnchanged(str(ObjectRef.of(new)))
+    elif owner is not None and lookup.cluster.get(Deployment, f"{new.metadata.namespace}/{owner.name}") is not None:
+        yield ScaledBack(owner.name)
 
 
 #: (kind, namespace, name) of an owner -> its UID.
@@ -157,7 +165,6 @@ def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
         tuple(Delete.of(obj) for obj in gone.values()),
         follow=tuple(Delete.of(obj) for obj in owned.values()),
         notes=tuple(_deletion_notes(objects, list(owned.values()), lookup.cluster)),
-        notes_at_rest=tuple(_notes_at_rest(objects)),
     )
 
 
@@ -201,19 +208,16 @@ def _is_one_of(owner: Any, namespace: str, owners: _Owners) -> bool:
     return False
 
 
-def _deletion_notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> Iterator[str]:
+def _deletion_notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> Iterator[EditNote]:
     pods = sum(isinstance(obj, Pod) for obj in owned)
     if pods:
-        yield f"{pods} pod{'s' if pods > 1 else ''} that it owns go with it, as with kubectl's --cascade=background"
+        yield DependentsDeleted(pods)
     nodes = {obj.metadata.name for obj in objects if isinstance(obj, Node)}
     left = sum(pod.spec.node_name in nodes for pod in cluster.all(Pod).values()) if nodes else 0
     if left:
-        yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until they are deleted"
-
-
-def _notes_at_rest(objects: Sequence[Any]) -> Iterator[str]:
+        yield PodsStayAssigned(left)
     if any(isinstance(obj, Pod) and controller_of(obj.metadata) is not None for obj in objects):
-        yield "its controller would create a new pod: use `simulate` to include that"
+        yield PodRecreated()
 
 
 class NotResolved(Exception):

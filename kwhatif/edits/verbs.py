@@ -5,31 +5,45 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kwhatif.edits import edit as edits
 from kwhatif.edits.edit import Edit, Wrong
 from kwhatif.edits.words import (
     Word,
+    add_words,
     assignment,
     bound_of,
+    budget_words,
+    delete_words,
+    drain_words,
+    entries,
     integer,
+    label_words,
     labels_of,
+    lists_of,
     lone,
     namespaced_name,
     object_references,
+    patch_words,
     reference,
+    requests_words,
+    resize_words,
+    scale_words,
+    set_words,
+    settle_words,
     split_assignments,
     taints_of,
 )
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.kube.model.quantity import parse_duration, parse_quantity
+from kwhatif.report.edit_notes import EditNote
 
 
 class Reader(Protocol):
     """What parsing an edit needs from outside: files, and the API server's table of fields."""
 
-    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[EditNote]]:
         """The objects of a manifest (a file name, or an object as data), and notes about them.
 
         Raises:
@@ -323,29 +337,36 @@ def _evict(text: str, words: list[Word], _reader: Reader) -> Edit:
     return edits.EvictPods(text=text, pods=object_references(_some(words, "pod"), "pod"))
 
 
-#: Verb -> the parser of its words; the text is that of the whole edit.
-PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
-    "cordon": _about_nodes(edits.Cordon),
-    "uncordon": _about_nodes(edits.Uncordon),
-    "taint": _taint,
-    "label": _label,
-    "add": _add,
-    "delete": _delete,
-    "scale": _scale,
-    "requests": _requests,
-    "resize": _resize,
-    "restart": _restart,
-    "set": _set,
-    "patch": _patch,
-    "priority": _priority,
-    "budget": _budget,
-    "apply": _apply,
-    "drain": _drain,
-    "fail": _about_nodes(edits.Fail),
-    "recover": _about_nodes(edits.Recover),
-    "evict": _evict,
-    "wait": _wait,
-    "settle": _settle,
-}
+class Verb(NamedTuple):
+    """How an edit with this verb is read."""
 
-VERBS = tuple(PARSERS)
+    #: From its words; the text is that of the whole edit.
+    parse: Callable[[str, list[Word], Reader], Edit]
+    #: The words of the same edit as YAML.
+    words: Callable[[Any], list[Word]]
+
+
+_NODES = lists_of("nodes")
+VERBS: Mapping[str, Verb] = {
+    "cordon": Verb(_about_nodes(edits.Cordon), _NODES),
+    "uncordon": Verb(_about_nodes(edits.Uncordon), _NODES),
+    "taint": Verb(_taint, lists_of("nodes", "taints")),
+    "label": Verb(_label, lists_of("objects", "labels")),
+    "add": Verb(_add, add_words),
+    "delete": Verb(_delete, delete_words),
+    "scale": Verb(_scale, scale_words),
+    "requests": Verb(_requests, requests_words),
+    "resize": Verb(_resize, resize_words),
+    "restart": Verb(_restart, lists_of("objects")),
+    "set": Verb(_set, set_words),
+    "patch": Verb(_patch, patch_words),
+    "priority": Verb(_priority, label_words),
+    "budget": Verb(_budget, budget_words),
+    "apply": Verb(_apply, entries),
+    "drain": Verb(_drain, drain_words),
+    "fail": Verb(_about_nodes(edits.Fail), _NODES),
+    "recover": Verb(_about_nodes(edits.Recover), _NODES),
+    "evict": Verb(_evict, lists_of("pods")),
+    "wait": Verb(_wait, entries),
+    "settle": Verb(_settle, settle_words),
+}

@@ -196,10 +196,10 @@ def _taint(word: str) -> tuple[str, str | None, str | None]:
 Word = Any
 
 
-def _list(content: Any) -> list[Word]:
+def entries(content: Any) -> list[Word]:
     """A list, or a single entry; numbers and booleans become text."""
-    entries = content if isinstance(content, list) else [] if content is None else [content]
-    return [entry if isinstance(entry, str | Mapping) else _scalar(entry) for entry in entries]
+    given = content if isinstance(content, list) else [] if content is None else [content]
+    return [entry if isinstance(entry, str | Mapping) else _scalar(entry) for entry in given]
 
 
 def _scalar(value: Any) -> str:
@@ -221,10 +221,10 @@ def _map(content: Any, *fields: str) -> Mapping[str, Any]:
     return content
 
 
-def _pairs(content: Any) -> list[str]:
+def label_words(content: Any) -> list[str]:
     """Convert a map to `key=value`, or `key-` if the value is null; a list does not change."""
     if not isinstance(content, Mapping):
-        return _list(content)
+        return entries(content)
     return [f"{key}-" if value is None else f"{key}={_word(value)}" for key, value in content.items()]
 
 
@@ -232,33 +232,36 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else _scalar(value)
 
 
-def _lists_of(*fields: str) -> Callable[[Any], list[Word]]:
+def lists_of(*fields: str) -> Callable[[Any], list[Word]]:
     """A list, or a map of lists: the words of all fields, in this order."""
 
     def words(content: Any) -> list[Word]:
         if isinstance(content, Mapping):
             found = _map(content, *fields)
-            return [word for field in fields for word in _pairs(found.get(field))]
-        return _list(content)
+            return [word for field in fields for word in label_words(found.get(field))]
+        return entries(content)
 
     return words
 
 
-def _add_words(content: Any) -> list[Word]:
+def add_words(content: Any) -> list[Word]:
+    """`{count: 3, like: NODE, labels: {…}}`."""
     found = _map(content, "count", "like", "labels")
     if not isinstance(found.get("like"), str):
         raise Wrong("does not name an existing node", "write `add: {count: 3, like: NODE}`")
-    return [_word(found.get("count", 1)), "nodes", "like", found["like"], *_pairs(found.get("labels"))]
+    return [_word(found.get("count", 1)), "nodes", "like", found["like"], *label_words(found.get("labels"))]
 
 
-def _delete_words(content: Any) -> list[Word]:
+def delete_words(content: Any) -> list[Word]:
+    """`{objects: […], force: true}`, or a list."""
     if not isinstance(content, Mapping):
-        return _list(content)
+        return entries(content)
     found = _map(content, "objects", "force")
-    return [*_list(found.get("objects")), *(["--force"] if found.get("force") is True else [])]
+    return [*entries(found.get("objects")), *(["--force"] if found.get("force") is True else [])]
 
 
-def _set_words(content: Any) -> list[Word]:
+def set_words(content: Any) -> list[Word]:
+    """`{object: KIND/NAMESPACE/NAME, values: {PATH: VALUE}}`."""
     found = _map(content, "object", "values")
     values = found.get("values")
     if not isinstance(values, Mapping) or not values:
@@ -266,80 +269,58 @@ def _set_words(content: Any) -> list[Word]:
     return [_word(found.get("object", "")), *((str(path), value) for path, value in values.items())]
 
 
-def _patch_words(content: Any) -> list[Word]:
+def patch_words(content: Any) -> list[Word]:
+    """`{object: KIND/NAMESPACE/NAME, merge: {…}}`."""
     found = _map(content, "object", "merge")
     return [_word(found.get("object", "")), found.get("merge")]
 
 
-def _budget_words(content: Any) -> list[Word]:
+def budget_words(content: Any) -> list[Word]:
+    """`{name: NAME, maxUnavailable: 1, selector: {…}}`, or `{NAME: {maxUnavailable: 1}}`."""
     if isinstance(content, Mapping) and "name" not in content and len(content) == 1:
         ((name, bounds),) = content.items()
         content = {"name": name, **bounds} if isinstance(bounds, Mapping) else content
     found = _map(content, "name", "minAvailable", "maxUnavailable", "selector")
     bounds = {name: found[name] for name in ("minAvailable", "maxUnavailable") if name in found}
-    return [_word(found.get("name", "")), *_pairs(bounds), *_pairs(found.get("selector"))]
+    return [_word(found.get("name", "")), *label_words(bounds), *label_words(found.get("selector"))]
 
 
-def _drain_words(content: Any) -> list[Word]:
+def drain_words(content: Any) -> list[Word]:
+    """`{nodes: […], timeout: 10m, wait: false, args: […]}`, or a list."""
     if not isinstance(content, Mapping):
-        return _list(content)
+        return entries(content)
     found = _map(content, "nodes", "timeout", "wait", "args")
     flags = [f"--{name}={_word(found[name])}" for name in ("timeout", "wait") if name in found]
-    return [*_list(found.get("nodes")), *flags, *_list(found.get("args"))]
+    return [*entries(found.get("nodes")), *flags, *entries(found.get("args"))]
 
 
-def _scale_words(content: Any) -> list[Word]:
+def scale_words(content: Any) -> list[Word]:
     """`{deployment/shop/web: 5}`, `{by: 1.5, namespace: shop}`, `{by: 2, workloads: […]}`, `{to: max}`; or text."""
     if isinstance(content, str):
         return list(content.split())
     if not isinstance(content, Mapping) or not {"by", "to"} & content.keys():
-        return _pairs(content)
+        return label_words(content)
     found = _map(content, "by", "to", "namespace", "workloads")
     where = ["-n", _word(found["namespace"])] if "namespace" in found else []
     if "to" in found:
         return ["hpa", *where, "to", _word(found["to"])]
-    who = _list(found.get("workloads")) or ([] if where else ["all"])
+    who = entries(found.get("workloads")) or ([] if where else ["all"])
     return [*who, *where, "by", _word(found["by"])]
 
 
-def _requests_words(content: Any) -> list[Word]:
+def requests_words(content: Any) -> list[Word]:
     """`vpa`, `[usage.csv]`, or `{from: […]}`."""
-    return ["from", *_lists_of("from")(content)]
+    return ["from", *lists_of("from")(content)]
 
 
-def _resize_words(content: Any) -> list[Word]:
+def resize_words(content: Any) -> list[Word]:
+    """`{object: pod/NAMESPACE/NAME, container: NAME, requests: {…}, limits: {…}}`."""
     found = _map(content, "object", "container", "requests", "limits")
     container = f"{_word(found['container'])}:" if "container" in found else ""
-    pairs = [f"{container}{part}.{pair}" for part in ("requests", "limits") for pair in _pairs(found.get(part))]
+    pairs = [f"{container}{part}.{pair}" for part in ("requests", "limits") for pair in label_words(found.get(part))]
     return [_word(found.get("object", "")), *pairs]
 
 
-def _settle_words(content: Any) -> list[Word]:
-    return [] if content in (None, {}, []) else _list(content)
-
-
-_NODES = _lists_of("nodes")
-#: Verb -> the function that converts its content to words.
-WORDS: Mapping[str, Callable[[Any], list[Word]]] = {
-    "cordon": _NODES,
-    "uncordon": _NODES,
-    "taint": _lists_of("nodes", "taints"),
-    "label": _lists_of("objects", "labels"),
-    "add": _add_words,
-    "delete": _delete_words,
-    "scale": _scale_words,
-    "requests": _requests_words,
-    "resize": _resize_words,
-    "restart": _lists_of("objects"),
-    "set": _set_words,
-    "patch": _patch_words,
-    "priority": _pairs,
-    "budget": _budget_words,
-    "apply": _list,
-    "drain": _drain_words,
-    "fail": _NODES,
-    "recover": _NODES,
-    "evict": _lists_of("pods"),
-    "wait": _list,
-    "settle": _settle_words,
-}
+def settle_words(content: Any) -> list[Word]:
+    """It takes nothing."""
+    return [] if content in (None, {}, []) else entries(content)

@@ -24,7 +24,6 @@ from kwhatif.questions.judging.pending_pods import in_queue_order
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.scheduler.framework.events import PLAIN, cluster_events
-from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.hints import QUEUE, Registration, registrations
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.state.change import ChangedObject
@@ -192,7 +191,7 @@ class Concern:
 
     def __init__(self, report: Report, session: Session) -> None:
         """`report` is the answer; `session` is the cluster that was asked, which has noted what was tried."""
-        guarded = {name for name, profile in session.profiles.items() if any(map(_is_guarded, profile.plugins))}
+        guarded = {name for name, profile in session.profiles.items() if profile.has_custom_plugins}
         self._sight = EVERYTHING if guarded else sight_of(report)
         self._command = report.command
         self._pending = list(session.state.pending.values())
@@ -246,11 +245,6 @@ class Concern:
             for each in registered
             if each.event.matches(event)
         )
-
-
-def _is_guarded(plugin: object) -> bool:
-    """Whether it is a custom plugin, which may read anything."""
-    return isinstance(plugin, GuardedPlugin)
 
 
 def _is_lived_on(node: Node, cluster: Cluster) -> bool:

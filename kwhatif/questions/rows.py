@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.plugins import DEFAULT_POLICY
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, Resources
+from kwhatif.kube.matching.requests import Resources
 from kwhatif.kube.model.cluster import Cluster, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod
@@ -33,19 +33,6 @@ from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.workloads.counts import allowed_pods
-
-_SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-
-
-def text_of(resource: str, amount: int) -> str:
-    """The amount, in the scheduler's unit, as a quantity, exactly: `300m`, `1536Mi`, `2`."""
-    if resource == CPU:
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
-        for suffix, unit in _SUFFIXES:
-            if amount and amount % unit == 0:
-                return f"{amount // unit}{suffix}"
-    return str(amount)
 
 
 @lru_cache(4096)

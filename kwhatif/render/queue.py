@@ -13,10 +13,9 @@ from kwhatif.render.decisions import groups_first
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
 from kwhatif.render.verdict import verdict
-from kwhatif.report import Report
-from kwhatif.report import queue as rows
+from kwhatif.report import Report, causes
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueRow, QueueState, WakeUpRow
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
 from kwhatif.words.amounts import age, plural, quantity, some
 
 #: How many rows of a queue are shown, unless it is wide.
@@ -200,7 +199,7 @@ def _now(row: QueuedPodRow) -> str:
 def _worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
     """The changes; if some of them make the pod fit, only these and the flush."""
     enough = any(row.enough for row in wake_ups)
-    return [row for row in wake_ups if row.enough or not enough or isinstance(row.cause, Flush)]
+    return [row for row in wake_ups if row.enough or not enough or isinstance(row.cause, causes.Flush)]
 
 
 def _explained(row: QueuedPodRow, decision: Decision, report: Report, detail: Detail) -> Iterator[Block]:
@@ -220,63 +219,63 @@ def wake_up_sentence(row: WakeUpRow) -> str:
     said = clause(row.cause)
     if not row.wakes:
         return f"{said} (it would help, but no event of it wakes the pod: the scheduler notices by the flush only)"
-    if not row.enough and not isinstance(row.cause, rows.Flush | rows.BackoffEnds | rows.AnyEvent):
+    if not row.enough and not isinstance(row.cause, causes.Flush | causes.BackoffEnds | causes.AnyEvent):
         return f"{said} (wakes it; something else keeps it out as well)"
     return said
 
 
-def clause(cause: rows.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
+def clause(cause: causes.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of cause, nothing else
     """The change."""
     match cause:
-        case rows.VictimsEnd(node=node, pods=pods):
+        case causes.VictimsEnd(node=node, pods=pods):
             return f"{some(pods)} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
-        case rows.RoomFreed():
+        case causes.RoomFreed():
             return _room(cause)
-        case rows.NodeGrows(wants=wants, nodes=nodes, more=more):
+        case causes.NodeGrows(wants=wants, nodes=nodes, more=more):
             return f"the allocatable {_names(wants)} of {_either(nodes, more)} grows to {_amounts(wants)}"
-        case rows.NodeAdded():
+        case causes.NodeAdded():
             return _node(cause)
-        case rows.NodeLabelled(nodes=nodes, terms=terms, keys=keys, more=more):
+        case causes.NodeLabelled(nodes=nodes, terms=terms, keys=keys, more=more):
             return f"{_wanted((*terms, *keys))} is set on {_either(nodes, more)}"
-        case rows.TaintRemoved(taint=taint, nodes=nodes, more=more):
+        case causes.TaintRemoved(taint=taint, nodes=nodes, more=more):
             return f"taint {taint} is removed from {_either(nodes, more)}"
-        case rows.Uncordoned(nodes=nodes, more=more):
+        case causes.Uncordoned(nodes=nodes, more=more):
             return f"{_either(nodes, more)} is uncordoned"
-        case rows.FeaturesDeclared(features=features, nodes=nodes, more=more):
+        case causes.FeaturesDeclared(features=features, nodes=nodes, more=more):
             return f"{_either(nodes, more)} declares {' and '.join(features)}"
-        case rows.PodDeleted(pod=pod, holds=holds, node=node):
+        case causes.PodDeleted(pod=pod, holds=holds, node=node):
             return f"pod {pod} on {node}, which has {holds}, is deleted"
-        case rows.MatchingPodsDeleted():
+        case causes.MatchingPodsDeleted():
             return _matching_deleted(cause)
-        case rows.MatchingPodComes(topology_key=key, selector=selector, least=least):
+        case causes.MatchingPodComes(topology_key=key, selector=selector, least=least):
             where = f"to a {key} that has the fewest of them" if least else f"to a node with label {key}"
             return f"a pod{_matching(selector)} is assigned {where}"
-        case rows.ObjectAdded(kind=kind, name=name):
+        case causes.ObjectAdded(kind=kind, name=name):
             return f"{kind} {name} is created"
-        case rows.ClaimBound(claim=claim):
+        case causes.ClaimBound(claim=claim):
             return f"PersistentVolumeClaim {claim} is bound"
-        case rows.VolumeUsable(claim=claim, detail=detail):
+        case causes.VolumeUsable(claim=claim, detail=detail):
             what = f"volume for PersistentVolumeClaim {claim}" if claim else "volume"
             return f"a {what} comes within reach ({detail})" if detail else f"a {what} comes within reach"
-        case rows.VolumeDetached(driver=driver, count=count, nodes=nodes, more=more):
+        case causes.VolumeDetached(driver=driver, count=count, nodes=nodes, more=more):
             volumes = f"{plural(count, 'volume')} of {driver} {'is' if count == 1 else 'are'}"
             return f"{volumes} detached from {_either(nodes, more)}"
-        case rows.DevicesFreed():
+        case causes.DevicesFreed():
             return _devices(cause)
-        case rows.GateRemoved(gate=gate):
+        case causes.GateRemoved(gate=gate):
             return f"gate {gate} is removed"
-        case rows.AnyEvent(plugin=plugin, events=events):
+        case causes.AnyEvent(plugin=plugin, events=events):
             return f"any of {', '.join(events)}, for {plugin}" if events else f"no event: {plugin} waits for none"
-        case rows.BackoffEnds():
+        case causes.BackoffEnds():
             return "its backoff ends, 1 s to 10 s after its last attempt"
-        case rows.Flush(fits=fits):
+        case causes.Flush(fits=fits):
             if fits:
                 return "any event that wakes it, or five minutes after its last attempt: it fits now"
             return "nothing of that happens for five minutes after its last attempt: the scheduler then tries it anyway"
     assert_never(cause)
 
 
-def _room(cause: rows.RoomFreed) -> str:
+def _room(cause: causes.RoomFreed) -> str:
     one = bool(cause.pods)
     pods = "an assigned pod that frees" if one else "assigned pods that together free"
     alone = f" (such as {' or '.join(cause.pods)})" if one else ""
@@ -308,7 +307,7 @@ def _wanted(terms: Sequence[str]) -> str:
     return " and ".join(f"label {term}" for term in terms)
 
 
-def _node(cause: rows.NodeAdded) -> str:
+def _node(cause: causes.NodeAdded) -> str:
     room = f"room for {_amounts(cause.requests)}" if cause.requests else ""
     wants = " and ".join(filter(None, (_wanted(cause.terms), room)))
     if cause.name:
@@ -320,7 +319,7 @@ def _matching(selector: str) -> str:
     return f" matching {selector}" if selector else " like it"
 
 
-def _matching_deleted(cause: rows.MatchingPodsDeleted) -> str:
+def _matching_deleted(cause: causes.MatchingPodsDeleted) -> str:
     where = f"in {cause.topology_key}={cause.domain}"
     pods = plural(cause.count, "pod")
     verb = "is" if cause.count == 1 else "are"
@@ -330,7 +329,7 @@ def _matching_deleted(cause: rows.MatchingPodsDeleted) -> str:
     return f"{pods}{_matching(cause.selector)} {where} {verb} deleted"
 
 
-def _devices(cause: rows.DevicesFreed) -> str:
+def _devices(cause: causes.DevicesFreed) -> str:
     if not cause.claim:
         return "the pools of devices are complete again"
     what = (

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.certainty import choices
+from kwhatif.render.edits import worded_capacity, worded_edit
 from kwhatif.report import Report
 from kwhatif.report.deciders import DescheduleRow
 from kwhatif.report.decision import FindingRow
@@ -95,6 +96,8 @@ def worded(report: Report) -> Report:
     policy = report.policy
     complete = replace(
         report,
+        changes=tuple(map(worded_edit, report.changes)),
+        capacity=None if report.capacity is None else worded_capacity(report.capacity),
         caveats=sentences(details),
         caveat_details=details,
         workloads=tuple(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from kwhatif.autoscaler.contract import Autoscaler, RefusedPod
 from kwhatif.kube.model.meta import Row
+from kwhatif.report.edit_notes import EditNote
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.evidence import Evidence
 
@@ -127,6 +128,12 @@ class AddedNodesRow(Row, kw_only=True):
     fewer: int | None = None
     limit: int
     notes: tuple[str, ...] = ()
+
+
+class NodesToAdd(AddedNodesRow, kw_only=True):
+    """The same with its notes as data, of which `render` makes the `notes`."""
+
+    remarks: tuple[EditNote, ...] = ()
 
 
 class GrownRow(Row, kw_only=True):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import replace
+
 from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.meta import Row
+from kwhatif.report.edit_notes import EditNote
 
 #: The source of the cluster's version: an option, its API server or a snapshot of that, or the newest kubelet.
 #: `assumed`: it is not known, and the newest release was taken.
@@ -57,6 +60,16 @@ class EditRow(Row):
     edit: str
     touched: tuple[TouchedRow, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class MadeEdit(EditRow):
+    """An edit with its notes as data: `render` makes an `EditRow` of it, with these in words."""
+
+    remarks: tuple[EditNote, ...] = ()
+
+    def in_simulation(self) -> MadeEdit:
+        """Without notes that are not true in a simulation."""
+        return replace(self, remarks=tuple(note for note in self.remarks if not note.at_rest))
 
 
 class ProblemRow(Row):

@@ -1,4 +1,4 @@
-"""`ApiServer`: the API server of the simulation: requests, one at a time, and those who watch."""
+"""`ApiServer`: the API server of a simulation: it carries out requests one at a time, and informs watchers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kwhatif.kube.model.pod import JOB_TRACKING, Pod, is_terminal, pod_condition
 from kwhatif.kube.model.policy import KnownInjection, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.clock import Clock
-from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, said_of_update
+from kwhatif.simulation.history import DISRUPTIONS, GONE_VERBS, Event, Gone, History, Verb, update_event
 from kwhatif.simulation.limits import PodLimits
 from kwhatif.simulation.parameters import Chance
 from kwhatif.simulation.pods import marked, with_condition
@@ -41,9 +41,9 @@ AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 class ApiServer(SimulatedView):
     """The objects, their history, and the watchers.
 
-    Three methods change objects: `write` carries out a request, `put` stores an object as it is, `assume` changes what
-    a question takes for granted. Watchers see what the first two change. Nominations are not objects: schedulers apply
-    them to the state.
+    Three methods change objects: `write` carries out a request, `put` stores an object, `assume` changes the state for
+    an assumption of a question; watchers only see changes by the first two. Nominations are not objects: schedulers
+    apply them to the state.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance, evicting: int | None = None) -> None:
@@ -57,7 +57,7 @@ class ApiServer(SimulatedView):
         self.churn = 0
         self._quotas = QuotaAdmission()
         self._replicas = ReplicaAdmission()
-        #: What webhooks add to pods that were created, by workload.
+        #: Workload -> the additions of webhooks to its new pods.
         self.injections: dict[str, KnownInjection] = {}
         #: Workloads whose new pods do not get what a VerticalPodAutoscaler recommends: its webhook is not registered.
         self.unrecommended: dict[str, None] = {}
@@ -76,7 +76,7 @@ class ApiServer(SimulatedView):
     def prepare(self) -> ApiServer:
         """Build now what controllers ask for: it comes from the survey, which is valid only at the start."""
         finished_pods(self.state.cluster)
-        _ = self._owned, self.limits.most
+        _ = self._owned, self.limits.maximum
         return self
 
     def fork(self) -> Self:
@@ -119,7 +119,7 @@ class ApiServer(SimulatedView):
         return None
 
     def put(self, obj: KubernetesObject, event: int | None) -> None:
-        """Store the object as it is, without admission."""
+        """Store the object without admission."""
         before = self.state.cluster.get(type(obj), key_of(obj))
         changes: list[Change] = [Upsert(obj)]
         if isinstance(obj, Pod) and isinstance(before, Pod) and is_terminal(obj) and not is_terminal(before):
@@ -130,13 +130,13 @@ class ApiServer(SimulatedView):
         self._announce(before, obj, event)
 
     def assume(self, *changes: Upsert | Delete | Evict) -> None:
-        """Change the state without a request: nothing that watches sees it, but who owns what is kept up to date."""
+        """Change the state without a request: watchers do not see it, but the index of owners is updated."""
         cluster = self.state.cluster
-        places = [_place(change) for change in changes]
-        before = [cluster.get(*place) for place in places]
+        refs = [_kind_and_key(change) for change in changes]
+        before = [cluster.get(*ref) for ref in refs]
         self.state.apply(*changes)
-        for place, was in zip(places, before, strict=True):
-            self._has_changed(was, cluster.get(*place))
+        for ref, was in zip(refs, before, strict=True):
+            self._has_changed(was, cluster.get(*ref))
 
     def decide(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
         """Admission has decided about a pod that is to be created."""
@@ -215,7 +215,7 @@ class ApiServer(SimulatedView):
             self.unrecommended[owner] = None
 
     def _charged(self, admitted: Any) -> Any:
-        """What was admitted, charged to the quotas; or `Denied`."""
+        """The admitted object, charged to the quotas; or `Denied`."""
         return admitted if isinstance(admitted, Denied) else self._charge(admitted.object) or admitted
 
     def _charge(self, obj: Counted) -> Denied | None:
@@ -235,8 +235,8 @@ class ApiServer(SimulatedView):
         obj = with_times(obj, before, self.stamp(self.now))
         if before is None or before == obj:
             return
-        said = said_of_update(before, obj)
-        event = because if said is None else self.note(because, actor, said.verb, obj, detail=said.detail)
+        found = update_event(before, obj)
+        event = because if found is None else self.note(because, actor, found.verb, obj, detail=found.detail)
         self.put(obj, event)
         if isinstance(obj, Pod) and obj.metadata.deletion_timestamp and is_terminal(obj) and not held(obj):
             self._drop_pod(obj, "Deleted", actor, event)
@@ -305,8 +305,8 @@ class ApiServer(SimulatedView):
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now, earlier))
 
 
-def _place(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
-    """Kind and key of what it changes."""
+def _kind_and_key(change: Upsert | Delete | Evict) -> tuple[type[Any], str]:
+    """The kind and the key of the object that it changes."""
     match change:
         case Upsert():
             return type(change.obj), key_of(change.obj)

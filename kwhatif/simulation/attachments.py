@@ -52,15 +52,15 @@ class Attachments:
 
     @property
     def waiting(self) -> dict[str, str]:
-        """The pods on nodes that wait for a volume: by key, what the controller says."""
+        """The pods on nodes that wait for a volume: key -> the controller's message."""
         return {key: self.message(volume) for key, (_, volume) in self._waiting.items()}
 
     def message(self, volume: str) -> str:
-        """What the pod's event says."""
+        """The message of the pod's event."""
         return f'Multi-Attach error for volume "{volume}": it is attached to node {self._attached.get(volume, "")}'
 
     def attach(self, pod: Pod) -> str:
-        """Attach the pod's volumes to its node; returns one that another node has, "" if there is none."""
+        """Attach the pod's volumes to its node; returns a volume that another node has, or ""."""
         node, key = pod.spec.node_name, key_of(pod)
         volumes = list(self._volumes(pod))
         for volume in volumes:
@@ -88,13 +88,13 @@ class Attachments:
                 self._detach(volume)
 
     def node_changed(self, node: str) -> None:
-        """The node is gone, out of service, or its kubelet is back: what it no longer needs is detached."""
+        """The node is gone, out of service, or its kubelet is back: detach the volumes that it no longer needs."""
         if not self._is_mounted_on(node):
             for volume in [each for each in self._forced if self._attached[each] == node]:
                 self._detach(volume)
 
     def free(self) -> Iterator[tuple[Pod, float]]:
-        """The waiting pods that can start, or will, and in how many seconds."""
+        """The waiting pods that can start, and in how many seconds."""
         pods = self._api_server.state.cluster.all(Pod)
         for key, (uid, volume) in list(self._waiting.items()):
             pod = pods.get(key)
@@ -121,13 +121,13 @@ class Attachments:
                 yield volume.metadata.name
 
     def _is_needed(self, volume: str, name: str) -> bool:
-        """Whether a pod that has not ended needs it on the node."""
+        """Whether a pod on the node that has not ended needs the volume."""
         node = self._api_server.state.node(name)
         pods = () if node is None else node.pods
         return any(volume in self._volumes(info.pod) for info in pods if not is_terminal(info.pod))
 
     def _is_mounted_on(self, name: str) -> bool:
-        """Whether the node's kubelet has not unmounted what ended, and that counts."""
+        """Whether volumes of ended pods are still mounted, because the node's kubelet is silent."""
         node = self._api_server.state.cluster.get(Node, name)
         if node is None or name not in self._api_server.silent:
             return False

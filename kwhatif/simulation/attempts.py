@@ -17,7 +17,7 @@ from kwhatif.simulation.api_server import ApiServer
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
-#: In clusters of up to this many nodes kube-scheduler looks at all of them (`minFeasibleNodesToFind`).
+#: In clusters with at most this many nodes kube-scheduler checks all of them (`minFeasibleNodesToFind`).
 _ALL_LOOKED_AT = 100
 
 
@@ -82,7 +82,7 @@ class SimulatedAttempts:
         return self._by_heap(result, self._profiles[name], self._api_server.state) if self._ties_by_heap else result
 
     def attempt_group(self, group: PodGroup, members: Sequence[PodInfo]) -> GroupResult:
-        """What becomes of the group, whose members that wait are these, in the queue's order."""
+        """The result of the group's cycle; `members`: its pending pods, in the queue's order."""
         state = self._api_server.state
         name = scheduler_of(members[0].pod)
         profile = self._profiles[name]
@@ -104,7 +104,7 @@ class SimulatedAttempts:
     def _by_heap(
         self, result: ScheduleResult, profile: Profile, state: State, some: frozenset[str] | None = None
     ) -> ScheduleResult:
-        """Of several best nodes the one that kube-scheduler's heap has first, by convention.
+        """By convention, the best node that is first in kube-scheduler's heap.
 
         In larger clusters it looks at some of the nodes only, from any start: there is no such order.
         """
@@ -127,7 +127,7 @@ class SimulatedAttempts:
         return names[0] if len(names) == 1 or chance.is_convention else chance.pick(names)
 
     def _choose(self, result: ScheduleResult) -> ScheduleResult:
-        """Choose one of the nodes with equal scores; if devices were allocated on one of them, that one."""
+        """Choose one of the nodes with equal scores: the one on which devices were allocated, if any."""
         if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
             return result
         chance = self._api_server.chance

@@ -1,4 +1,4 @@
-"""Simulated time: seconds since the start, and what is due when."""
+"""Simulated time: seconds since the start, and an agenda of items by due time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.meta import (
-    FIRST_SECOND,
-    LAST_SECOND,
-    SECOND,
-    format_time,
-    is_plain_time,
-    parse_time,
-)
+from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_time, is_plain_time, parse_time
 from kwhatif.kube.model.node import Node
 from kwhatif.workloads.survey import survey_of
 

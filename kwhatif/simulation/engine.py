@@ -33,7 +33,7 @@ from kwhatif.state.state import State
 
 #: The disruption controller's name: it counts while the scheduler continues, so a burst of pods is not counted.
 BUDGETS = ("PodDisruptionBudget",)
-#: Controllers that sync periodically, and autoscalers of nodes: what they do next may be later than what is asked for.
+#: Controllers that sync periodically, and autoscalers of nodes: their next action may be later than the question's.
 LATE = ("HorizontalPodAutoscaler", "ClusterAutoscaler", "Karpenter")
 #: How many seconds after the last other event a deadline is still waited for: as long as a Deployment may go without
 #: progress before it counts as failed (the default of `progressDeadlineSeconds`).
@@ -43,7 +43,7 @@ _TOO_MANY = 10
 
 
 def is_always_awaited() -> bool:
-    """For simulations that are played to their end, however long that takes."""
+    """For simulations that run to their end, however long that takes."""
     return True
 
 
@@ -228,13 +228,13 @@ class Engine:
             self._go_to(end)
 
     def next_of_all(self) -> float | None:
-        """When the next item is due, including those that change nothing."""
+        """When the next item is due, including items that change nothing."""
         scheduler, reactions = self.scheduler, self.reactions
         return earliest(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
 
     @property
     def under_way(self) -> str:
-        """What is not finished, such as a terminating pod; "" if nothing is due that may change anything."""
+        """An unfinished item, such as a terminating pod; "" if no item is due that may change anything."""
         if self.kubelets.next() is not None:
             return self.kubelets.next_pod()
         return self.reactions.next_key() or next(iter(self.evictors.names), "")

@@ -25,16 +25,16 @@ class Evictor(Protocol):
 
     @property
     def left(self) -> Hashable:
-        """What is left to do."""
+        """The remaining work."""
 
     def fork(self) -> Evictor:
         """An independent copy."""
 
     def attempt(self, view: View) -> SyncResult:
-        """What it does now; `again`: when it retries."""
+        """Its requests now; `again`: when it retries."""
 
     def is_waiting_for(self, view: View) -> bool:
-        """Whether what it waits for has happened, so that it continues now."""
+        """Whether the event that it waits for has happened, so that it continues now."""
 
     def is_idle(self, view: View) -> bool:
         """Whether a retry changes nothing unless something else happens first."""
@@ -71,7 +71,7 @@ class Evictors:
 
     @property
     def left(self) -> Hashable:
-        """What they have left to do."""
+        """The remaining work of all."""
         return tuple(each.evictor.left for each in self._active)
 
     def begin(self, evictor: Evictor) -> None:
@@ -80,11 +80,11 @@ class Evictors:
         self._active.append(_Evicting(evictor, self._api_server.now, because))
 
     def next(self, *, alone: bool = False) -> float | None:
-        """When the next one is due; `alone`: of those that may change something although nothing else happens."""
+        """When the next one is due; `alone`: without evictors that change nothing unless something else happens."""
         return earliest(*(each.due for each in self._active if not alone or not each.evictor.is_idle(self._api_server)))
 
     def act(self) -> None:
-        """Run all that are due, or that have what they waited for."""
+        """Run all evictors that are due, or whose event has happened."""
         api_server = self._api_server
         for each in self._active:
             evictor = each.evictor

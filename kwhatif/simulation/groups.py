@@ -1,4 +1,4 @@
-"""The cycle of pod groups, a part of the scheduler where there are groups (`schedule_one_podgroup.go`, 1.37)."""
+"""`GroupCycle`: the scheduler's cycle for pod groups, in clusters that have any (`schedule_one_podgroup.go`, 1.37)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class GroupCycle:
     def _note(
         self, info: QueuedPodGroupInfo, result: GroupResult, because: int | None, scheduler: Scheduler
     ) -> int | None:
-        """What the condition `PodGroupInitiallyScheduled` says, which stays True; an event, if it has changed."""
+        """Record the outcome for the condition `PodGroupInitiallyScheduled`, which stays True; returns its event."""
         key, message = info.group_key, "" if result.is_placed else result.status.message
         before = self.outcomes.get(key)
         was_placed = before is not None and before.result.is_placed and not before.message

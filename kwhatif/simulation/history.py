@@ -15,7 +15,7 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 
-#: What happens to an object.
+#: The actions on objects.
 Verb = Literal[
     "adopted",
     "bound",
@@ -65,7 +65,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     id: int
     #: Seconds since the start.
     at: float
-    #: None for actions of a user, and for what was due from the start.
+    #: None for actions of a user, and for items that were due from the start.
     because: int | None
     #: Who did it: "scheduler", "kubelet a1", "user", "ReplicaSet shop/web-6d4".
     actor: str
@@ -129,7 +129,7 @@ class History:
                 yield event.object.key
 
     def lose(self, gone: Gone) -> None:
-        """Record that the pod goes; the first reason counts."""
+        """Record that the pod is removed; the first reason counts."""
         self.gone.setdefault(gone.uid, gone)
 
 
@@ -138,30 +138,30 @@ class History:
 _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 
 
-class Said(NamedTuple):
-    """The text of an update in the story."""
+class UpdateEvent(NamedTuple):
+    """The verb and the detail of an update in the story."""
 
     verb: Verb
     detail: str = ""
 
 
-def said_of_update(before: Any, after: Any) -> Said | None:
+def update_event(before: Any, after: Any) -> UpdateEvent | None:
     """The update as an event of the story; None for mere progress of its status."""
     was, now = controller_of(before.metadata), controller_of(after.metadata)
     if was != now:
-        return Said("adopted" if now else "released")
+        return UpdateEvent("adopted" if now else "released")
     if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
-        return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
+        return UpdateEvent("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
     if isinstance(after, Job) and (finished := _new_condition(before, after)):
-        return Said(finished)
+        return UpdateEvent(finished)
     if isinstance(after, _WORKLOADS):
-        return Said("changed") if before.spec != after.spec else None
+        return UpdateEvent("changed") if before.spec != after.spec else None
     if isinstance(after, Node):
-        return _said_of_node(before, after)
+        return _node_event(before, after)
     if isinstance(after, Pod):
-        return _said_of_pod(before, after)
+        return _pod_event(before, after)
     spec = getattr(after, "spec", None)
-    return Said("changed") if spec is not None and spec != before.spec else None
+    return UpdateEvent("changed") if spec is not None and spec != before.spec else None
 
 
 def _new_condition(before: Job, after: Job) -> Literal["completed", "failed"] | None:
@@ -172,19 +172,19 @@ def _new_condition(before: Job, after: Job) -> Literal["completed", "failed"] | 
     return "completed" if "Complete" in new else "failed" if "Failed" in new else None
 
 
-def _said_of_node(before: Node, after: Node) -> Said | None:
+def _node_event(before: Node, after: Node) -> UpdateEvent | None:
     if before.spec.unschedulable != after.spec.unschedulable:
-        return Said("cordoned" if after.spec.unschedulable else "uncordoned")
+        return UpdateEvent("cordoned" if after.spec.unschedulable else "uncordoned")
     was, now = ready_status(before), ready_status(after)
     if was != now:
-        return Said("ready" if now == "True" else "not ready", f"Ready is {now}")
+        return UpdateEvent("ready" if now == "True" else "not ready", f"Ready is {now}")
     if before.spec.taints != after.spec.taints:
         gone, new = set(before.spec.taints) - set(after.spec.taints), set(after.spec.taints) - set(before.spec.taints)
-        return Said("tainted", ", ".join([*_words("+", new), *_words("-", gone)]))
+        return UpdateEvent("tainted", ", ".join([*_words("+", new), *_words("-", gone)]))
     if before.metadata.labels != after.metadata.labels:
-        return Said("labelled")
+        return UpdateEvent("labelled")
     if (before.status.allocatable, before.status.capacity) != (after.status.allocatable, after.status.capacity):
-        return Said("resized")
+        return UpdateEvent("resized")
     return None
 
 
@@ -193,18 +193,18 @@ def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
 
 
 def phase_verb(phase: str) -> Verb:
-    """The verb of a pod that gets into this phase."""
+    """The verb of the event in which a pod reaches this phase."""
     return cast("Verb", phase.lower())
 
 
-def _said_of_pod(before: Pod, after: Pod) -> Said | None:
+def _pod_event(before: Pod, after: Pod) -> UpdateEvent | None:
     was, now = (pod_condition(pod, "Ready") or PodCondition(status="False") for pod in (before, after))
     if was.status != now.status:
-        return Said("ready" if now.status == "True" else "not ready")
+        return UpdateEvent("ready" if now.status == "True" else "not ready")
     if before.status.phase != after.status.phase:
-        return Said(phase_verb(after.status.phase))
+        return UpdateEvent(phase_verb(after.status.phase))
     if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
-        return Said("changed")
+        return UpdateEvent("changed")
     return None
 
 

@@ -26,7 +26,7 @@ from kwhatif.workloads.survey import survey_of
 
 
 class _What(IntEnum):
-    """What is due; at one moment in this order."""
+    """Kinds of items; at one moment they are processed in this order."""
 
     END = 0
     RUN = 1
@@ -55,7 +55,7 @@ class Kubelets:
         self._parameters = parameters
         self._agenda: Agenda[_Due] = Agenda()
         self._last: Agenda[_Due] = Agenda()
-        #: What a silent kubelet has missed, and when it was due, by node.
+        #: Node -> the items that its silent kubelet has missed, and when they were due.
         self._missed: dict[str, list[tuple[float, _Due]]] = {}
         self.resizes = Resizes(api_server)
         self.attachments = Attachments(api_server)
@@ -79,7 +79,7 @@ class Kubelets:
         return other
 
     def next(self) -> float | None:
-        """When the next item is due, without those of silent kubelets."""
+        """When the next item is due, without items of silent kubelets."""
         while (head := self._agenda.head()) is not None and self._is_missed(head[1]):
             self._agenda.pop()
             self._miss(*head)
@@ -104,7 +104,7 @@ class Kubelets:
         return any(self._agenda.known_since(time))
 
     def act(self) -> None:
-        """Do what is due."""
+        """Process the items that are due."""
         for each in self._agenda.take(self._api_server.now):
             self._happen(each)
 
@@ -173,7 +173,7 @@ class Kubelets:
     def _observe_volumes(
         self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None
     ) -> None:
-        """A pod goes, or a node changes: other pods may get their volumes."""
+        """After a pod is removed, or a node changes, other pods may get their volumes."""
         if isinstance(before, Pod) and before.spec.node_name and before.spec.volumes:
             if isinstance(after, Pod) and (is_terminal(before) or not is_terminal(after)):
                 return
@@ -190,12 +190,12 @@ class Kubelets:
 
     def _termination(self, pod: Pod, grace: float) -> float:
         """How long the containers take to end: only the maximum is known."""
-        most = min(self._parameters.termination_of(pod, grace), grace)
+        maximum = min(self._parameters.termination_of(pod, grace), grace)
         chance = self._api_server.chance
-        if most <= 0 or pod.metadata.annotations.stop_seconds:
-            return most
+        if maximum <= 0 or pod.metadata.annotations.stop_seconds:
+            return maximum
         chance.note("stopTimes")
-        return most * chance.share(key_of(pod))
+        return maximum * chance.share(key_of(pod))
 
     # --- actions -------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class Kubelets:
         self._api_server.silent.setdefault(node, self._api_server.now)
 
     def wake(self, node: str) -> None:
-        """The node's kubelet is back: it does what it has missed at once, and the rest when it is due."""
+        """The node's kubelet is back: it processes the missed items now, and the others when they are due."""
         self._api_server.silent.pop(node, None)
         self.attachments.node_changed(node)
         self._start_waiting(None)
@@ -253,8 +253,8 @@ class Kubelets:
             return
         api_server = self._api_server
         if pod.spec.volumes and (missing := self.attachments.attach(pod)):
-            said = self.attachments.message(missing)
-            api_server.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, said)
+            why = self.attachments.message(missing)
+            api_server.note(due.because, "attachdetach-controller", "could not attach", pod, pod.spec.node_name, why)
             return
         delay = self._parameters.readiness_of(pod)
         at_once = delay == 0

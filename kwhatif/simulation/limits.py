@@ -20,19 +20,19 @@ class PodLimits:
     """Refuses pods beyond the number that could change the answer (`workloads/counts.py`); records their workloads."""
 
     def __init__(self, cluster: Cluster, evicting: int | None) -> None:
-        """`cluster`: as it is at first; `evicting`: see `ApiServer`."""
+        """`cluster`: the objects at the start; `evicting`: see `ApiServer`."""
         self._cluster = cluster
         #: The workloads that ask for more, by kind and key.
         self.short: dict[str, KubernetesObject] = {}
         self._evicting = evicting
-        #: By workload, how many others its pods have evicted.
+        #: Workload -> how many other pods its pods have evicted.
         self._evicted: Counter[str] = Counter()
-        #: By workload, when its limit was computed, and the limit.
+        #: Workload -> when its limit was computed, and the limit.
         self._known: dict[str, tuple[float, int]] = {}
 
     @cached_property
-    def most(self) -> int:
-        """The most pods of a workload."""
+    def maximum(self) -> int:
+        """The maximum number of pods of a workload."""
         return most_pods(self._cluster)
 
     def fork(self) -> PodLimits:
@@ -57,7 +57,7 @@ class PodLimits:
         if workload is None:
             return None
         count = view.count_pods(workload)
-        if count < self.most and not self._evicts_too_many(pod, workload, count, view):
+        if count < self.maximum and not self._evicts_too_many(pod, workload, count, view):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
         return Denied(f"it has {count:,} pods, and more of one workload are not simulated", NotSimulated())
@@ -65,11 +65,11 @@ class PodLimits:
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
         """Whether one more pod of the workload would have to evict others, and enough have done so already.
 
-        Of pods that could never all find a node, it is enough to make those that could evict another.
+        If the pods could never all find a node, it is enough to create those that could evict another pod.
         """
         if self._evicting is None or isinstance(workload, DaemonSet):
             return False
-        is_absurd = wanted(workload) > self.most
+        is_absurd = wanted(workload) > self.maximum
         least = FEW if is_absurd else self._evicting
         if count < least:
             return False

@@ -69,11 +69,11 @@ class _Seen(msgspec.Struct):
 
 
 class Loops:
-    """Maintains the fingerprint of the present, and remembers those of the past."""
+    """Maintains the fingerprint of the current state, and remembers earlier fingerprints."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
-        #: The fingerprints of all that was added since the start, less those of what was removed.
+        #: The sum of the fingerprints of all objects added since the start, minus those of removed objects.
         self._sum = 0
         #: The fingerprint of the last picture.
         self._mark = 0
@@ -166,8 +166,8 @@ def _pod(pod: Pod) -> tuple[object, ...]:
     owner = controller_of(meta)
     who = key_of(pod) if owner is None or owner.kind == _NAMED else f"{owner.kind} {meta.namespace}/{owner.name}"
     revision = tuple(meta.labels.get(label, "") for label in _REVISIONS)
-    place = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
-    return who, revision, _phase(pod), *place
+    where = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
+    return who, revision, _phase(pod), *where
 
 
 def _phase(pod: Pod) -> str:

@@ -1,4 +1,4 @@
-"""What no object specifies: how long things take, and how choices fall that are random in a real cluster."""
+"""Parameters that no object specifies: durations, and choices that are random in a real cluster."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Parameters(msgspec.Struct, frozen=True):
 
     def termination_of(self, pod: Pod, grace: float) -> float:
         """How long the pod's containers take to end, with that grace period."""
-        most = grace if self.termination is None else self.termination
-        return min(_seconds(pod.metadata.annotations.stop_seconds, most), grace)
+        default = grace if self.termination is None else self.termination
+        return min(_seconds(pod.metadata.annotations.stop_seconds, default), grace)
 
     def readiness_of(self, pod: Pod) -> float | None:
-        """How long the running pod takes to be Ready; None: it never is."""
+        """The seconds until the running pod is Ready; None if it never is."""
         if pod.metadata.annotations.ready == "false":
             return None
         if self.readiness is not None:
@@ -52,7 +52,7 @@ class Parameters(msgspec.Struct, frozen=True):
         return float(max(delays, default=0))
 
     def run_of(self, pod: Pod) -> float | None:
-        """After how long the pod's containers succeed; None: they run forever."""
+        """The seconds after which the pod's containers succeed; None if they run forever."""
         text = pod.metadata.annotations.run_seconds
         return _seconds(text, 0.0) if text else None
 
@@ -82,7 +82,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
 #: nodes members end up, not whether a group fits: of 128 recorded runs, 9 would have members on each other's nodes
 #: without the first or the second line, and 2 without the third. `simulate` plays a real API server instead.
 FAKE_CLIENT = SchedulerOptions(
-    # There is no kubelet: what is evicted is gone at once, before the group's next attempt.
+    # There is no kubelet: evicted pods are gone immediately, before the group's next attempt.
     grace=0.0,
     # Its objects have no `resourceVersion`, and the scheduler ignores an update that does not change this field
     # (eventhandlers.go, updatePodInSchedulingQueue). So members are tried again as if they had not been nominated.
@@ -130,7 +130,7 @@ class Chance:
 
     @property
     def is_convention(self) -> bool:
-        """Whether there is no seed."""
+        """Whether choices are made by convention, without a seed."""
         return self.seed is None
 
     def fork(self) -> Chance:

@@ -58,7 +58,7 @@ class Reactions:
         self._watching: dict[type, list[int]] = {}
         #: By controller: the keys to sync, each with the event that caused it.
         self._due: list[dict[str, int | None]] = [{} for _ in controllers]
-        #: The numbers of all controllers but those of these names.
+        #: Names of controllers -> the numbers of all other controllers.
         self._others: dict[tuple[str, ...], Sequence[int]] = {}
         self._timers: Agenda[_Timer] = Agenda()
         #: When each key is to be synced again.
@@ -101,11 +101,11 @@ class Reactions:
         for before, after in edited:
             self._observe(before, after, None)
 
-    def sync_soon(self, name: str, key: str) -> None:
-        """Make the key of the controller of that name due."""
+    def sync_soon(self, name: str) -> None:
+        """Make the only key of the controller of that name due."""
         for number, controller in enumerate(self._controllers):
             if controller.name == name:
-                self._due[number].setdefault(key, None)
+                self._due[number].setdefault("", None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller of the object syncs it, as if it were new."""
@@ -128,11 +128,11 @@ class Reactions:
     def next(self, without: Collection[str] = ()) -> float | None:
         """When the next timer that may change anything is due, without controllers of these names; None: never."""
         awaited = self._awaited()
-        times = (time for place, time in awaited.items() if self._controllers[place[0]].name not in without)
+        times = (time for sync, time in awaited.items() if self._controllers[sync[0]].name not in without)
         return min(times if without else awaited.values(), default=None)
 
     def next_key(self) -> str:
-        """The key of that timer: `Job shop/report`; "" if there is none."""
+        """The key of that timer: `Job shop/report`; "" if no timer runs."""
         awaited = self._awaited()
         number, key = min(awaited, key=awaited.__getitem__, default=(0, ""))
         return f"{self._controllers[number].name} {key}".rstrip() if awaited else ""
@@ -141,14 +141,14 @@ class Reactions:
         """The timers that may change anything."""
         in_vain = self._in_vain()
         return {
-            place: time
-            for place, time in self._again.items()
-            if self._vain.get(place, 0) < _IDLE_AFTER and place not in in_vain
+            sync: time
+            for sync, time in self._again.items()
+            if self._vain.get(sync, 0) < _IDLE_AFTER and sync not in in_vain
         }
 
     def retry(self) -> None:
         """Make the keys due that `next` skips because a retry would fail."""
-        idle = {place for place, count in self._vain.items() if count >= _IDLE_AFTER}
+        idle = {sync for sync, count in self._vain.items() if count >= _IDLE_AFTER}
         for number, key in sorted({*self._in_vain(), *idle}):
             self._due[number].setdefault(key, None)
         self.react()
@@ -162,7 +162,7 @@ class Reactions:
     def _in_vain(self) -> set[tuple[int, str]]:
         """The keys whose creation was refused, if nothing has changed since."""
         unchanged = self._api_server.state.generation
-        return {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
+        return {sync for sync, refusal in self.refusals.items() if refusal.generation == unchanged}
 
     def next_deadline(self) -> float | None:
         """The next deadline, which is not waited for."""
@@ -180,22 +180,22 @@ class Reactions:
     def tick(self) -> None:
         """Timers that are due make their keys due."""
         for timer in self._timers.take(self._api_server.now):
-            place = timer.controller, timer.key
-            if self._deadlines.get(place) == timer.time:
-                del self._deadlines[place]
+            sync = timer.controller, timer.key
+            if self._deadlines.get(sync) == timer.time:
+                del self._deadlines[sync]
                 self._due[timer.controller].setdefault(timer.key, timer.because)
-            if self._again.get(place) == timer.time:
-                retry = self._later_retry(place, timer.time)
+            if self._again.get(sync) == timer.time:
+                retry = self._later_retry(sync, timer.time)
                 if retry is not None:
-                    self._wake_again(self._again, *place, retry, timer.because)
+                    self._wake_again(self._again, *sync, retry, timer.because)
                     continue
-                del self._again[place]
-                self._vain[place] = self._vain.get(place, 0) + 1
+                del self._again[sync]
+                self._vain[sync] = self._vain.get(sync, 0) + 1
                 self._due[timer.controller].setdefault(timer.key, timer.because)
 
-    def _later_retry(self, place: tuple[int, str], due: float) -> float | None:
+    def _later_retry(self, sync: tuple[int, str], due: float) -> float | None:
         """When a refused key retries whose last retry was skipped because nothing had changed; None if now."""
-        refusal, controller = self.refusals.get(place), self._controllers[place[0]]
+        refusal, controller = self.refusals.get(sync), self._controllers[sync[0]]
         if (
             refusal is None
             or refusal.retry != due
@@ -203,27 +203,27 @@ class Reactions:
             or not isinstance(controller, BackingOff)
         ):
             return None
-        retry = controller.skipped(due, place[1], self._api_server)
-        self.refusals[place] = refusal._replace(retry=retry)
+        retry = controller.skipped(due, sync[1], self._api_server)
+        self.refusals[sync] = refusal._replace(retry=retry)
         return retry if retry > self._api_server.now else None
 
     def _wake_again(
         self, times: dict[tuple[int, str], float], number: int, key: str, time: float | None, because: int | None
     ) -> None:
-        place = number, key
+        sync = number, key
         if time is None:
-            times.pop(place, None)
+            times.pop(sync, None)
             return
         time = max(time, self._api_server.now)
-        if times.get(place) != time:
-            times[place] = time
+        if times.get(sync) != time:
+            times[sync] = time
             timer = _Timer(number, key, time, because)
             self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._api_server.now)
 
     # --- syncs ---------------------------------------------------------------------------------------
 
     def react(self, without: Collection[str] = ()) -> None:
-        """Let all controllers, except those of these names, sync what is due, until none has anything to do.
+        """Let all controllers, except these, sync their due keys, until no key is due.
 
         Raises:
             LivelockError: they never settle.
@@ -232,7 +232,7 @@ class Reactions:
         rounds = 0
         while any(map(self._due.__getitem__, numbers)):
             rounds += 1
-            if rounds > self._most_rounds():
+            if rounds > 10 * len(self._api_server.state.pods) + 10_000:
                 names = {f"{self._controllers[number].name} {key}" for number in numbers for key in self._due[number]}
                 raise LivelockError(f"controllers react to each other without end: {', '.join(sorted(names)[:5])}")
             for number in numbers:
@@ -247,9 +247,6 @@ class Reactions:
             found = [number for number, one in enumerate(self._controllers) if one.name not in without]
             known = self._others[without] = found
         return known
-
-    def _most_rounds(self) -> int:
-        return 10 * len(self._api_server.state.pods) + 10_000
 
     def _sync(self, number: int, key: str, because: int | None) -> None:
         controller = self._controllers[number]
@@ -277,12 +274,7 @@ class Reactions:
             known = self.refusals.get((number, key))
             since = len(self._api_server.history.events) if known is None else known.since
             self.refusals[number, key] = CreateRefusal(
-                actor,
-                write.obj,
-                denied,
-                since,
-                self._api_server.state.generation,
-                self._again.get((number, key)),
+                actor, write.obj, denied, since, self._api_server.state.generation, self._again.get((number, key))
             )
             return
 

@@ -143,8 +143,8 @@ def _may_be(pod: Pod) -> bool:
     status, containers = pod.status, pod.spec.containers
     rows = status.container_statuses
     if len(containers) == 1 == len(rows) and not status.init_container_statuses and status.resources is None:
-        row, asked = rows[0], containers[0].resources.requests
+        row, requests = rows[0], containers[0].resources.requests
         granted, actual = row.allocated_resources, row.resources
-        if (not granted or granted == asked) and (actual is None or actual.requests == asked):
+        if (not granted or granted == requests) and (actual is None or actual.requests == requests):
             return False  # a change of limits only does not affect other pods
     return True

@@ -1,4 +1,4 @@
-"""In-place pod resize: what a kubelet decides, and what it then writes (`pkg/kubelet/allocation`).
+"""In-place pod resize: the kubelet's decision, and its update of the pod (`pkg/kubelet/allocation`).
 
 A pod's spec has the requests, its status what the kubelet has granted. The kubelet tries the resize as if the pod
 were new, beside what it has granted all others: it fits, or it is deferred until there is room. Until 1.35 one that
@@ -22,7 +22,7 @@ from kwhatif.kube.matching.requests import (
     resource_nanos,
     to_resources,
 )
-from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
+from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.kube.model.pod import (
     RESIZE_IN_PROGRESS,
     RESIZE_PENDING,
@@ -47,7 +47,7 @@ Decision = Literal["Fits", "Deferred", "Infeasible"]
 
 
 class Verdict(NamedTuple):
-    """What the kubelet decides; `message` is what it writes if it does not resize the pod."""
+    """The kubelet's decision; `message` is its message if it does not resize the pod."""
 
     decision: Decision
     message: str = ""
@@ -55,13 +55,13 @@ class Verdict(NamedTuple):
 
 FITS = Verdict("Fits")
 
-# --- what was granted --------------------------------------------------------------------------------------------
+# --- granted resources --------------------------------------------------------------------------------------------
 
 
 def allocated(pod: Pod) -> Pod:
-    """The pod with what its kubelet has granted instead of what it requests (`UpdatePodFromAllocation`).
+    """The pod with the granted resources instead of the requested ones (`UpdatePodFromAllocation`).
 
-    If its status does not say, everything is granted.
+    If its status does not show them, everything is granted.
     """
     status, spec = pod.status, pod.spec
     rows = {row.name: row for row in (*status.init_container_statuses, *status.container_statuses)}
@@ -84,18 +84,18 @@ def allocated(pod: Pod) -> Pod:
 
 
 def _granted(
-    asked: ResourceRequirements, allocated: ResourceList | None, actual: ResourceRequirements | None
+    spec: ResourceRequirements, allocated: ResourceList | None, actual: ResourceRequirements | None
 ) -> ResourceRequirements:
     if not allocated and actual is None:
-        return asked
+        return spec
     requests = allocated or (actual.requests if actual is not None else {})
-    limits = asked.limits if actual is None else actual.limits
-    return replace(asked, requests=_compute_of(requests, asked.requests), limits=_compute_of(limits, asked.limits))
+    limits = spec.limits if actual is None else actual.limits
+    return replace(spec, requests=_compute_of(requests, spec.requests), limits=_compute_of(limits, spec.limits))
 
 
-def _compute_of(granted: ResourceList, asked: ResourceList) -> ResourceList:
+def _compute_of(granted: ResourceList, spec: ResourceList) -> ResourceList:
     """Cpu and memory as granted, everything else as requested."""
-    others = {name: amount for name, amount in asked.items() if name not in RESIZABLE}
+    others = {name: amount for name, amount in spec.items() if name not in RESIZABLE}
     return {name: amount for name, amount in granted.items() if name in RESIZABLE} | others
 
 
@@ -113,23 +113,23 @@ def is_under_way(pod: Pod) -> bool:
     status, spec = pod.status, pod.spec
     if not (status.container_statuses or status.init_container_statuses or status.resources):
         return False
-    asked = {each.name: each for each in (*spec.containers, *filter(is_sidecar, spec.init_containers))}
+    containers = {each.name: each for each in (*spec.containers, *filter(is_sidecar, spec.init_containers))}
     parts = [
-        (asked[row.name].resources, row.allocated_resources, row.resources)
+        (containers[row.name].resources, row.allocated_resources, row.resources)
         for row in (*status.container_statuses, *status.init_container_statuses)
-        if row.name in asked
+        if row.name in containers
     ]
     if spec.resources is not None:
         parts.append((spec.resources, status.allocated_resources, status.resources))
     return any(_differ(*part) for part in parts)
 
 
-def _differ(asked: ResourceRequirements, allocated: ResourceList | None, actual: ResourceRequirements | None) -> bool:
+def _differ(spec: ResourceRequirements, allocated: ResourceList | None, actual: ResourceRequirements | None) -> bool:
     every = [allocated] if allocated else []
     every += [actual.requests] if actual is not None else []
-    if all(granted == asked.requests for granted in every):
+    if all(granted == spec.requests for granted in every):
         return False
-    wanted = resource_nanos(asked.requests)
+    wanted = resource_nanos(spec.requests)
     return any(
         nanos != wanted.get(name, 0)
         for granted in every
@@ -138,7 +138,7 @@ def _differ(asked: ResourceRequirements, allocated: ResourceList | None, actual:
 
 
 def asks_as_before(new: Pod, old: Pod) -> Pod:
-    """The pod with new requests; if its status does not say what is granted, that stays as before."""
+    """The pod with new requests; if its status does not show the granted resources, they stay as before."""
     return replace(new, status=_with_grants(new, allocated(old), known=True))
 
 
@@ -155,7 +155,7 @@ def decide(pod: Pod, node: NodeInfo, cluster: Cluster) -> Verdict:
     """
     if cluster.facts.minor < API_SERVER_LOOKS_AT_NODES and (impossible := _impossible(pod, node)):
         return Verdict("Infeasible", impossible)
-    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    key = key_of(pod)
     others = [PodInfo(allocated(each.pod), cluster.facts.resizes) for each in node.pods if each.key != key]
     message = next(_reasons(pod, node.with_pods(others)), "")
     return Verdict("Deferred", message) if message else FITS
@@ -165,18 +165,21 @@ def _impossible(pod: Pod, node: NodeInfo) -> str:
     """`canResizePod` until 1.35."""
     if node.labels.get(OS_LABEL) == "windows":
         return "In-place pod resize is not supported on Windows"
-    asked, most = to_resources(pod_requests(pod)), node.allocatable
+    requested, allocatable = to_resources(pod_requests(pod)), node.allocatable
     for name in reversed(RESIZABLE):
-        if asked.of(name) > most.of(name):
-            return f"Node didn't have enough capacity: {name}, requested: {asked.of(name)}, capacity: {most.of(name)}"
+        if requested.of(name) > allocatable.of(name):
+            short = f"{name}, requested: {requested.of(name)}, capacity: {allocatable.of(name)}"
+            return f"Node didn't have enough capacity: {short}"
     return ""
 
 
 def _reasons(pod: Pod, node: NodeInfo) -> Iterator[str]:
     """`generalFilter`: why the pod would not be admitted beside the others, in order."""
-    asked = to_resources(pod_requests(pod))
-    known = [each for each in asked.scalars if not is_extended_resource(each[0]) or node.allocatable.scalar(each[0])]
-    for short in Room(asked._replace(scalars=tuple(known))).filter(node).evidence:
+    requested = to_resources(pod_requests(pod))
+    known = [
+        each for each in requested.scalars if not is_extended_resource(each[0]) or node.allocatable.scalar(each[0])
+    ]
+    for short in Room(requested._replace(scalars=tuple(known))).filter(node).evidence:
         if isinstance(short, InsufficientResource):
             yield (
                 f"Node didn't have enough resource: {short.resource}, requested: {short.requested},"
@@ -190,14 +193,13 @@ def _reasons(pod: Pod, node: NodeInfo) -> Iterator[str]:
 
 def in_order(pods: Iterable[Pod]) -> list[Pod]:
     """In the order of retries (`sortPendingResizes`): pods that do not grow, then by priority, QoS class, and time."""
-    return sorted(pods, key=_place)
+    return sorted(pods, key=_order)
 
 
-def _place(pod: Pod) -> tuple[bool, int, bool, bool, str, str]:
+def _order(pod: Pod) -> tuple[bool, int, bool, bool, str, str]:
     pending = pod_condition(pod, PENDING)
     since = (pending and pending.last_transition_time) or ""
-    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    return grows(pod), -(pod.spec.priority or 0), qos_class(pod) != "Guaranteed", not since, since, key
+    return grows(pod), -(pod.spec.priority or 0), qos_class(pod) != "Guaranteed", not since, since, key_of(pod)
 
 
 def grows(pod: Pod) -> bool:
@@ -288,7 +290,7 @@ def _rows(
 
 
 def restarts(pod: Pod) -> tuple[str, ...]:
-    """The containers that restart when the pod is resized, as their `resizePolicy` says (`computePodResizeAction`)."""
+    """The containers that restart when the pod is resized, by their `resizePolicy` (`computePodResizeAction`)."""
     before = {each.name: each for each in allocated(pod).spec.containers}
     return tuple(each.name for each in pod.spec.containers if _restarts(each, before[each.name].resources))
 
@@ -309,12 +311,12 @@ def _restarts(container: Container, before: ResourceRequirements) -> bool:
 def change_of(pod: Pod) -> str:
     """The change of its requests: `cpu 1500m to 7`; "" if only limits change."""
     now, before = pod_requests(pod), pod_requests(allocated(pod))
-    said = [
+    texts = [
         f"{name} {_written(name, before.get(name, 0))} to {_written(name, now.get(name, 0))}"
         for name in RESIZABLE
         if now.get(name, 0) != before.get(name, 0)
     ]
-    return ", ".join(said)
+    return ", ".join(texts)
 
 
 def _written(name: str, nanos: int) -> str:

@@ -183,7 +183,7 @@ class Scheduler:
 
     @staticmethod
     def _enough(info: QueuedEntity) -> int:
-        """After how many equal attempts another one comes to nothing new."""
+        """After this many equal attempts, another attempt has the same result."""
         return _IN_VAIN if isinstance(info, QueuedPodInfo) else 1
 
     def flush(self, since: float) -> None:
@@ -196,7 +196,7 @@ class Scheduler:
     # --- an attempt ----------------------------------------------------------------------------------
 
     def schedule_one(self) -> str | None:
-        """Try the next pod or group; returns its UID or key, or None if there is none to be tried."""
+        """Try the next pod or group; returns its UID or key, or None if the queue has none."""
         self.tick()
         self._attempted += 1
         self._preempt_now(self._attempted - 1)
@@ -239,7 +239,7 @@ class Scheduler:
     def back_to_queue(
         self, info: QueuedPodInfo, rejectors: Sequence[str], nominated: str | None, event: int | None, *, is_error: bool
     ) -> None:
-        """The pod waits again, and its status says why (`handleSchedulingFailure`); `nominated`: None: as it is."""
+        """The pod waits again, its status has the reason (`handleSchedulingFailure`); `nominated` None: unchanged."""
         pod = handle_failure(self.queue, info, FailedAttempt(tuple(rejectors), (), nominated), self._lister)
         if pod is not None:
             self._remember_nomination(info)
@@ -247,7 +247,7 @@ class Scheduler:
             self._patch(pod, "SchedulerError" if is_error else "Unschedulable", nominated, event)
 
     def begin_preemption(self, uid: str, pods: Iterable[PodInfo]) -> Sequence[PodInfo]:
-        """Those of the pods that are to be evicted: the pod or group waits until they are."""
+        """The pods that must be evicted; the pod or group waits until they are."""
         victims = [pod for pod in pods if not pod.terminating]
         if victims:
             self._preempting.start(uid)
@@ -256,7 +256,7 @@ class Scheduler:
     def preempt(
         self, info: QueuedEntity, victims: Sequence[PodInfo], cleared: Sequence[PodInfo], event: int | None
     ) -> None:
-        """Evict: at once, or when as many more attempts have begun as the API server's answers take."""
+        """Evict the victims: now, or after the number of attempts in `SchedulerOptions.preempts_after`."""
         if not victims:
             return
         is_pod = isinstance(info, QueuedPodInfo)
@@ -328,7 +328,7 @@ class Scheduler:
     # --- a node --------------------------------------------------------------------------------------
 
     def bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
-        """The pod goes to the node (`bindingCycle`)."""
+        """Bind the pod to the node (`bindingCycle`)."""
         api_server = self.api_server
         reserved = result.reserve(api_server.state.by_name[node])
         self.queue.nominator.delete(info.uid)

@@ -110,9 +110,9 @@ class WorkloadTally:
             self._count(pod, -1)
         meta = after.metadata
         self._roots = {
-            place: root
-            for place, root in self._roots.items()
-            if place[:3] != (type(after).__name__, meta.namespace, meta.name)
+            owner: root
+            for owner, root in self._roots.items()
+            if owner[:3] != (type(after).__name__, meta.namespace, meta.name)
         }
         for pod in pods:
             self._count(pod, 1)
@@ -122,10 +122,12 @@ class WorkloadTally:
         allowed, healthy = status.disruptions_allowed, status.current_healthy
         short = max(status.desired_healthy - healthy, 0)
         before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
-        most = max(before.most_healthy, healthy)
-        overrun = max(before.overrun, min(short - before.short, most - healthy))
+        most_healthy = max(before.most_healthy, healthy)
+        overrun = max(before.overrun, min(short - before.short, most_healthy - healthy))
         steps = before.steps if allowed == before.allowed else (*before.steps, (self._api_server.now, allowed))
-        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most, steps)
+        self.budgets[key] = BudgetStanding(
+            allowed, min(before.lowest, allowed), overrun, before.short, most_healthy, steps
+        )
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; for a bare pod the pod itself."""
@@ -133,10 +135,10 @@ class WorkloadTally:
         owner = controller_of(meta)
         if owner is None:
             return f"Pod {key_of(pod)}"
-        place = owner.kind, meta.namespace, owner.name, owner.uid
-        found = self._roots.get(place)
+        controller = owner.kind, meta.namespace, owner.name, owner.uid
+        found = self._roots.get(controller)
         if found is None:
-            found = self._roots[place] = root_of(pod, self._api_server.state.cluster) or ""
+            found = self._roots[controller] = root_of(pod, self._api_server.state.cluster) or ""
         return found
 
     def _count_all(self) -> None:

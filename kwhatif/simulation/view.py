@@ -21,8 +21,8 @@ from kwhatif.state.state import State
 from kwhatif.workloads.removal import is_active
 from kwhatif.workloads.survey import Controlled, LateIndex, survey_of
 
-#: Kind of the owner, its namespace, its name, and the kind of what it controls.
-_Place = tuple[str, str, str, type]
+#: The owner's kind, its namespace, its name, and the kind of the controlled objects.
+_Slot = tuple[str, str, str, type]
 _NONE: Mapping[str, ReplicaSet] = {}
 _NO_KEYS: Mapping[str, str] = {}
 
@@ -33,15 +33,15 @@ class Owned:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         others = [kind for kind in cluster.counts() if kind not in (Node, Pod)]
-        #: What was there at the start.
+        #: The controlled pods at the start.
         self._survey = survey_of(cluster)
         self._others = cluster.derived(_Others, *others).settled(cluster).keys
-        #: By place: the keys of the objects, and the UID in each one's owner reference, where that has changed.
-        self._keys: CopyOnWriteDict[_Place, dict[str, str]] = CopyOnWriteDict(dict.copy)
-        #: Places with objects from the start whose keys are sorted.
-        self._sorted: set[_Place] = set()
-        #: By place and UID of the owner reference: the number of active pods, from the first use or change on.
-        self._active: CopyOnWriteDict[_Place, Counter[str]] = CopyOnWriteDict(Counter.copy)
+        #: The keys of the objects, each with the UID in its owner reference, if they have changed since the start.
+        self._keys: CopyOnWriteDict[_Slot, dict[str, str]] = CopyOnWriteDict(dict.copy)
+        #: Slots with objects from the start whose keys are sorted.
+        self._sorted: set[_Slot] = set()
+        #: By UID of the owner reference: the number of active pods, from the first use or change on.
+        self._active: CopyOnWriteDict[_Slot, Counter[str]] = CopyOnWriteDict(Counter.copy)
 
     def fork(self, cluster: Cluster) -> Owned:
         """An independent copy, for a fork of the cluster."""
@@ -51,29 +51,29 @@ class Owned:
         other._sorted = self._sorted.copy()
         return other
 
-    def _at_start(self, place: _Place) -> Mapping[str, str] | None:
-        if place[3] is not Pod:
-            return self._others.get(place)
-        known = self._pods_at_start(place)
+    def _at_start(self, slot: _Slot) -> Mapping[str, str] | None:
+        if slot[3] is not Pod:
+            return self._others.get(slot)
+        known = self._pods_at_start(slot)
         return None if known is None else known.keys
 
-    def _pods_at_start(self, place: _Place) -> Controlled | None:
-        kind, namespace, name, _ = place
+    def _pods_at_start(self, slot: _Slot) -> Controlled | None:
+        kind, namespace, name, _ = slot
         return self._survey.controlled.get((namespace, kind, name))
 
-    def _in(self, place: _Place) -> Mapping[str, str]:
-        """The keys at this place, for reading only."""
-        known = self._keys.get(place)
-        return (self._at_start(place) or _NO_KEYS) if known is None else known
+    def _in(self, slot: _Slot) -> Mapping[str, str]:
+        """The keys of this slot, for reading only."""
+        known = self._keys.get(slot)
+        return (self._at_start(slot) or _NO_KEYS) if known is None else known
 
-    def _at(self, place: _Place) -> dict[str, str]:
-        keys = self._keys.own(place)
-        return self._keys.put(place, dict(self._at_start(place) or _NO_KEYS)) if keys is None else keys
+    def _at(self, slot: _Slot) -> dict[str, str]:
+        keys = self._keys.own(slot)
+        return self._keys.put(slot, dict(self._at_start(slot) or _NO_KEYS)) if keys is None else keys
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object was created, changed or deleted."""
-        old = None if before is None else _place(before)
-        new = None if after is None else _place(after)
+        old = None if before is None else _slot_of(before)
+        new = None if after is None else _slot_of(after)
         self._count_active(before, old, -1)
         self._count_active(after, new, 1)
         if old == new:
@@ -83,34 +83,34 @@ class Owned:
         if new is not None and after is not None:
             self._at(new[0])[key_of(after)] = new[1]
 
-    def _count_active(self, obj: KubernetesObject | None, at: tuple[_Place, str] | None, amount: int) -> None:
+    def _count_active(self, obj: KubernetesObject | None, at: tuple[_Slot, str] | None, amount: int) -> None:
         if at is None or not isinstance(obj, Pod):
             return
         counts = self._counts(at[0])
         if counts is not None and is_active(obj):
             counts[at[1]] += amount
 
-    def _counts(self, place: _Place) -> Counter[str] | None:
-        """The number of active pods by UID, which may be changed; None: they have to be looked at.
+    def _counts(self, slot: _Slot) -> Counter[str] | None:
+        """The number of active pods by UID, which may be changed; None: they must be counted.
 
-        Of pods none of which is restless all are active, and that was so at the start: every change comes here.
+        If no pod was restless at the start, all were active then, and every change since is counted here.
         """
-        counts = self._active.own(place)
+        counts = self._active.own(slot)
         if counts is None:
-            known = self._pods_at_start(place)
+            known = self._pods_at_start(slot)
             if known is not None and not known.restless:
-                counts = self._active.put(place, Counter(known.keys.values()))
+                counts = self._active.put(slot, Counter(known.keys.values()))
         return counts
 
     def count_active(self, owner: KubernetesObject) -> int:
         """How many of its pods are neither terminating nor finished."""
         meta = owner.metadata
-        place = type(owner).__name__, meta.namespace, meta.name, Pod
-        counts = self._counts(place)
+        slot = type(owner).__name__, meta.namespace, meta.name, Pod
+        counts = self._counts(slot)
         if counts is None:
-            keys = self._in(place)
+            keys = self._in(slot)
             pods = zip(keys.values(), self._cluster.select(Pod, keys), strict=True)
-            counts = self._active.put(place, Counter(uid for uid, pod in pods if is_active(pod)))
+            counts = self._active.put(slot, Counter(uid for uid, pod in pods if is_active(pod)))
         return counts[meta.uid] + counts[""] if meta.uid else counts.total()
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
@@ -120,38 +120,38 @@ class Owned:
 
     def pods_by_owner(self) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
         """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
-        places = sorted(place[:3] for place in self._pod_places() if place[0])
-        return ((place, self._in((*place, Pod))) for place in places)
+        slots = sorted(slot[:3] for slot in self._pod_slots() if slot[0])
+        return ((slot, self._in((*slot, Pod))) for slot in slots)
 
     def bare_pods(self) -> Iterator[str]:
         """The keys of the pods without a controller."""
-        for place in self._pod_places():
-            if not place[0]:
-                yield from self._in(place)
+        for slot in self._pod_slots():
+            if not slot[0]:
+                yield from self._in(slot)
 
-    def _pod_places(self) -> set[_Place]:
+    def _pod_slots(self) -> set[_Slot]:
         at_start = {(kind, namespace, name, Pod) for namespace, kind, name in self._survey.controlled}
-        return at_start.union(place for place in self._keys.keys() if place[3] is Pod)  # noqa: SIM118 - it is not a dict
+        return at_start.union(slot for slot in self._keys.keys() if slot[3] is Pod)  # noqa: SIM118 - it is not a dict
 
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
         meta = owner.metadata
-        place = type(owner).__name__, meta.namespace, meta.name, kind
-        keys = self._in(place)
+        slot = type(owner).__name__, meta.namespace, meta.name, kind
+        keys = self._in(slot)
         if not keys:
             return []
-        if place not in self._sorted and self._at_start(place) is not None:
-            self._sorted.add(place)
-            keys = self._in_order(place, keys)
+        if slot not in self._sorted and self._at_start(slot) is not None:
+            self._sorted.add(slot)
+            keys = self._in_order(slot, keys)
         # UIDs decide if both sides have one; hand-written objects have none.
         uid = meta.uid
         if uid and not {uid, ""}.issuperset(keys.values()):
             return self._cluster.select(kind, (key for key, named in keys.items() if not named or named == uid))
         return self._cluster.select(kind, keys)
 
-    def _in_order(self, place: _Place, keys: Mapping[str, str]) -> Mapping[str, str]:
-        """By time of creation, then by name."""
-        objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
+    def _in_order(self, slot: _Slot, keys: Mapping[str, str]) -> Mapping[str, str]:
+        """The keys by creation time, then by name."""
+        objects: list[KubernetesObject] = self._cluster.select(slot[3], keys)
         times = [each.metadata.creation_timestamp or "" for each in objects]
         if all(map(is_plain_time, times)):
             order = [key for _, key in sorted(zip(times, keys, strict=True))]
@@ -159,49 +159,49 @@ class Owned:
             parsed = [parse_time(time) if time else 0 for time in times]
             order = [key for _, key in sorted(zip(parsed, keys, strict=True))]
         in_order = {key: keys[key] for key in order}
-        return keys if list(keys) == list(in_order) else self._keys.put(place, in_order)
+        return keys if list(keys) == list(in_order) else self._keys.put(slot, in_order)
 
 
 class _Others(LateIndex):
-    """By place: the keys of the objects that are not pods, and the UID in each one's owner reference."""
+    """By slot: the keys of the objects that are not pods, each with the UID in its owner reference."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._build(cluster)
 
     def _build(self, cluster: Cluster) -> None:
-        found: dict[_Place, dict[str, str]] = {}
+        found: dict[_Slot, dict[str, str]] = {}
         for kind in cluster.counts():
             for key, obj in cluster.all(kind).items() if kind not in (Node, Pod) else ():
-                place = _place(obj)
-                if place is not None:
-                    found.setdefault(place[0], {})[key] = place[1]
-        self.keys: Overlay[_Place, dict[str, str]] = Overlay(found)
+                slot = _slot_of(obj)
+                if slot is not None:
+                    found.setdefault(slot[0], {})[key] = slot[1]
+        self.keys: Overlay[_Slot, dict[str, str]] = Overlay(found)
 
     def _concerns(self, before: KubernetesObject | None, after: KubernetesObject | None) -> bool:
-        was, now = (None if obj is None else _place(obj) for obj in (before, after))
+        was, now = (None if obj is None else _slot_of(obj) for obj in (before, after))
         return was != now or (before is None) is not (after is None)
 
     def _take(self, earlier: _Others, changes: Sequence[tuple[Any, Any]], cluster: Cluster) -> bool:
         del cluster
         self.keys = earlier.keys.fork()
         for before, after in changes:
-            for obj, place in ((obj, _place(obj)) for obj in (before, after) if obj is not None):
-                if place is None:
+            for obj, slot in ((obj, _slot_of(obj)) for obj in (before, after) if obj is not None):
+                if slot is None:
                     continue
-                keys = dict(self.keys.get(place[0]) or _NO_KEYS)
+                keys = dict(self.keys.get(slot[0]) or _NO_KEYS)
                 if obj is after:
-                    keys[key_of(obj)] = place[1]
+                    keys[key_of(obj)] = slot[1]
                 else:
                     del keys[key_of(obj)]
                 if keys:
-                    self.keys.put(place[0], keys)
+                    self.keys.put(slot[0], keys)
                 else:
-                    self.keys.pop(place[0])
+                    self.keys.pop(slot[0])
         return True
 
 
-def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
-    """The object's place, and the UID in its owner reference; the place of bare pods is their namespace."""
+def _slot_of(obj: KubernetesObject) -> tuple[_Slot, str] | None:
+    """The object's slot, and the UID in its owner reference; bare pods have a slot for each namespace."""
     owner = controller_of(obj.metadata)
     if owner is not None:
         return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid
@@ -296,9 +296,9 @@ class SimulatedView:
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
         """See `View`."""
-        place = controller, key
-        found = self._memory.own(place)
-        return self._memory.put(place, {}) if found is None else found
+        slot = controller, key
+        found = self._memory.own(slot)
+        return self._memory.put(slot, {}) if found is None else found
 
     def was_there(self, pod: Pod) -> bool:
         """Whether the pod existed at the start."""

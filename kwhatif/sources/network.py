@@ -1,17 +1,11 @@
-"""What belongs to any server: its address, how long a request may take, and when it must end.
-
-It imports little: the command line checks `--request-timeout` with it.
-"""
+"""What belongs to any server: its address, and when a request must end."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
-
-from kwhatif.kube.model.quantity import parse_duration
 
 
 def redacted(url: str) -> str:
@@ -27,29 +21,6 @@ def redacted(url: str) -> str:
     scheme, slashes, credentials = head.rpartition("//")
     user, colon, _ = credentials.partition(":")
     return f"{scheme}{slashes}{user}:xxxxx@{tail}" if at and colon else url
-
-
-#: Seconds. One answer never takes more than a day, and the clocks of sockets overflow.
-LONGEST = 86_400.0
-_SECONDS = re.compile(r"[0-9]+")
-
-
-def parse_timeout(text: str) -> float | None:
-    """Seconds of a `--request-timeout`: a duration, or a number of seconds; 0 means no limit. At most `LONGEST`.
-
-    Raises:
-        ValueError: the text is neither.
-    """
-    if _SECONDS.fullmatch(text):
-        seconds = float(text)
-    else:
-        try:
-            seconds = parse_duration(text) / 10**9
-        except ValueError:
-            raise ValueError(f"{text!r} is neither a number of seconds nor a duration such as 30s or 2m") from None
-    if seconds < 0:
-        raise ValueError(f"{text!r} is less than nothing")
-    return min(seconds, LONGEST) or None
 
 
 T = TypeVar("T")

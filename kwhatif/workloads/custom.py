@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
@@ -33,40 +34,60 @@ class _Owner(msgspec.Struct, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster, running: int = 0) -> Expansion:
-    """The pods of a custom resource, from the pod template (or templates) at `path`.
+class CustomTemplates(NamedTuple):
+    """The pod templates of a custom resource, and what controls their pods: the resource itself."""
+
+    owner: OwnerReference
+    #: Each with the number called `replicas` beside it; None: it has no such number.
+    templates: tuple[tuple[PodTemplateSpec, int | None], ...]
+
+
+def templates_of(resource: CustomResource) -> CustomTemplates:
+    """The pod templates at its paths.
+
+    Raises:
+        TemplatePathError: a path is malformed, leads nowhere, or to something else.
+    """
+    data = resource.data
+    owner = _convert(_without_nulls({key: data.get(key) for key in ("apiVersion", "kind", "metadata")}), _Owner, "")
+    meta = owner.metadata
+    uid = meta.uid or uid_of(owner.kind, meta.namespace, meta.name)
+    found = (place for path in resource.template_paths for place in _follow(data, _steps(path)))
+    return CustomTemplates(
+        OwnerReference(kind=owner.kind, name=meta.name, uid=uid, api_version=owner.api_version, controller=True),
+        tuple((_template(place, value), _replicas(parent)) for place, parent, value in found),
+    )
+
+
+def _template(place: str, value: Any) -> PodTemplateSpec:
+    template: PodTemplateSpec = _convert(_without_nulls(value), PodTemplateSpec, place)
+    if not template.spec.containers:
+        raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
+    _check_quantities(template.spec, place)
+    return template
+
+
+def pods_of_templates(resource: CustomResource, cluster: Cluster, running: int = 0) -> Expansion:
+    """The pods of a custom resource, one sort for each of its pod templates.
 
     Its controller is not known here. Assumed is what is common: the pods are controlled by the resource itself, and
     there are as many as a number called `replicas` beside the template says. Where one template has no such number, it
     has the rest of those that run, else one: what a manifest leaves out stays as it is.
 
     Args:
-        raw: the resource.
-        path: where its templates are.
+        resource: with paths that lead to templates.
         cluster: where the pods will be.
         running: how many of its pods run.
-
-    Raises:
-        TemplatePathError: the path is malformed, leads nowhere, or to something else.
     """
-    resource = _convert(_without_nulls({key: raw.get(key) for key in ("apiVersion", "kind", "metadata")}), _Owner, "")
-    meta = resource.metadata
-    uid = meta.uid or uid_of(resource.kind, meta.namespace, meta.name)
-    owner = OwnerReference(
-        kind=resource.kind, name=meta.name, uid=uid, api_version=resource.api_version, controller=True
-    )
+    owner, templates = templates_of(resource)
     groups: list[ReplicaGroup] = []
     most, left_out = most_pods(cluster), 0
     used: set[str] = set()
-    places = list(_follow(raw, _steps(path)))
-    given = [_replicas(parent) for _, parent, _ in places]
-    left = max(1, running - sum(count or 0 for count in given)) if given.count(None) == 1 else 1
-    for (place, _, found), number in zip(places, given, strict=True):
-        template = _convert(_without_nulls(found), PodTemplateSpec, place)
-        if not template.spec.containers:
-            raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
-        _check_quantities(template.spec, place)
-        pod = pod_of(template, meta.namespace, owner)
+    given = [number for _, number in templates]
+    is_sure = len(resource.template_paths) == 1 and given.count(None) == 1
+    left = max(1, running - sum(number or 0 for number in given)) if is_sure else 1
+    for template, number in templates:
+        pod = pod_of(template, resource.metadata.namespace, owner)
         count = left if number is None else number
         left_out += max(0, count - most)
         if names := free_names(pod, min(count, most), cluster, used):

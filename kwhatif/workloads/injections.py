@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_pod import without_webhooks, workload_of
 from kwhatif.admission.outcome import Denied
-from kwhatif.admission.webhooks import NewObject, asked_about
+from kwhatif.admission.webhooks import NewObject, calls_for
 from kwhatif.kube.model.cluster import Cluster, ObjectRef, key_of, lacks
 from kwhatif.kube.model.meta import OwnerReference, controller_of
 from kwhatif.kube.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec, is_terminal
@@ -66,7 +66,7 @@ def are_webhooks_known(cluster: Cluster) -> bool:
 def _asked(meta: PodMeta, namespace: str, cluster: Cluster) -> Iterator[tuple[str, str, str]]:
     """The mutating webhooks and policies that would be asked about such a pod."""
     request = NewObject("Pod", "", "pods", namespace, "", meta.labels)
-    for each in asked_about(request, cluster):
+    for each in calls_for(request, cluster):
         if each.name.startswith(_MUTATING):
             yield _WEBHOOK, each.name, ""
 

@@ -326,7 +326,7 @@ def mistakes(said: str | dict[str, Any]) -> list[str]:
 
 
 TEXT = st.text(st.sampled_from("abc12=:-/*.,[]{}'\" \\\n%()") | st.characters(max_codepoint=300), max_size=30)
-VERB = st.sampled_from(PARSED)
+VERB = st.sampled_from(list(PARSED))
 
 
 @settings(max_examples=examples(300))

@@ -35,19 +35,10 @@ _INTEGERS = frozenset(
     }
 )
 #: Valid names without a domain (`standardResources`), besides hugepages.
-_STANDARD = _INTEGERS | {
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    "requests.storage",
-    "storage",
-}
+_STANDARD = _INTEGERS.union(
+    (CPU, EPHEMERAL_STORAGE, MEMORY, "storage", "requests.storage"),
+    (f"{part}.{name}" for part in ("limits", "requests") for name in (CPU, EPHEMERAL_STORAGE, MEMORY)),
+)
 _OF_CONTAINERS = frozenset({CPU, EPHEMERAL_STORAGE, MEMORY})
 _COMPUTE = (CPU, MEMORY)
 
@@ -290,13 +281,13 @@ def _validate_port(port: ContainerPort, path: str, errors: FieldErrors) -> None:
 def _validate_host_ports(containers: Iterable[Container], path: str, errors: FieldErrors) -> None:
     """Containers that run at the same time must not use the same host port."""
     taken: set[str] = set()
-    for place, container in enumerate(containers):
+    for number, container in enumerate(containers):
         for index, port in enumerate(container.ports):
             if not port.host_port:
                 continue
             wanted = f"{port.protocol}/{port.host_ip}/{port.host_port}"
             if wanted in taken:
-                errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", wanted)
+                errors.duplicate(f"{path}[{number}].ports[{index}].hostPort", wanted)
             taken.add(wanted)
 
 
@@ -314,8 +305,8 @@ def validate_host_network(spec: PodSpec, errors: FieldErrors, *, is_pod: bool) -
     """
     if not spec.host_network:
         return
-    for place, container in enumerate(spec.containers):
+    for number, container in enumerate(spec.containers):
         for index, port in enumerate(container.ports):
             if (is_pod or port.host_port) and port.host_port != port.container_port:
-                here = f"containers[{place}].ports[{index}].hostPort"
+                here = f"containers[{number}].ports[{index}].hostPort"
                 errors.invalid(here, port.host_port, "must match `containerPort` when `hostNetwork` is true")

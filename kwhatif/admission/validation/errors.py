@@ -65,10 +65,10 @@ class FieldErrors:
         """A field that has changed, and must not (`validate.Immutable`)."""
         self.invalid_object(path, None, "field is immutable")
 
-    def at_most(self, path: str, count: int, most: int) -> None:
+    def at_most(self, path: str, count: int, maximum: int) -> None:
         """A list that may have at most this many items."""
-        if count > most:
-            self._add(field_errors.too_many(path, count, most))
+        if count > maximum:
+            self._add(field_errors.too_many(path, count, maximum))
 
     def forbidden(self, path: str, detail: str = "") -> None:
         """A value that is not allowed with other fields."""

@@ -233,14 +233,14 @@ def _validate_success_rule(rule: SuccessRule, completions: int, path: str, error
             errors.invalid(f"{path}.succeededIndexes", text, f"error parsing succeededIndexes: {wrong}")
     if count is None:
         return
-    here, most = f"{path}.succeededCount", "must be less than or equal to"
+    here, limit = f"{path}.succeededCount", "must be less than or equal to"
     if count < 0:
         errors.invalid(here, count, NOT_NEGATIVE)
     if count > completions:
-        errors.invalid(here, count, f"{most} {completions} (the number of specified completions)")
+        errors.invalid(here, count, f"{limit} {completions} (the number of specified completions)")
     if text is not None and count > total:
         indexes = "(the number of indexes in the specified succeededIndexes field)"
-        errors.invalid(here, count, f"{most} {total} {indexes}")
+        errors.invalid(here, count, f"{limit} {total} {indexes}")
 
 
 _INDEX = re.compile(r"[+-]?[0-9]{1,18}")

@@ -83,13 +83,13 @@ def validate_label_keys(
     _validate_keys(selector, match, f"{path}.matchLabelKeys", errors)
     _validate_keys(selector, mismatch, f"{path}.mismatchLabelKeys", errors)
     if selector is not None:
-        place = {key: index for index, key in enumerate(match)}
+        index_of = {key: index for index, key in enumerate(match)}
         seen = set(selector.match_labels)
         for requirement in selector.match_expressions:
             key = requirement.key
-            if key in place and key in seen:
+            if key in index_of and key in seen:
                 # QUIRK: the path leaves `matchLabelKeys` out.
-                errors.invalid(f"{path}[{place[key]}]", key, "exists in both matchLabelKeys and labelSelector")
+                errors.invalid(f"{path}[{index_of[key]}]", key, "exists in both matchLabelKeys and labelSelector")
             seen.add(key)
     for index, key in enumerate(match):
         if key in mismatch:

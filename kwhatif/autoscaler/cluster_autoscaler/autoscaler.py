@@ -61,10 +61,10 @@ def scale_up(
         cached: templates of nodes that existed before.
     """
     now, flags = parse_time(at), settings.flags
-    said = (*_of_settings(settings), *_of_expendable(state, settings))
+    caveats = (*_of_settings(settings), *_of_expendable(state, settings))
     unready = unready_of((info.node for info in state.nodes), flags)
     if is_halted(unready, len(state.nodes), flags, now):
-        return ScalingRound(), (*said, AutoscalerHalted())
+        return ScalingRound(), (*caveats, AutoscalerHalted())
     templates = templates_of(settings, state, now, cached)
     snapshot = snapshot_of(state, _profile(profiles, settings), flags, expendable=True)
     upcoming(settings, snapshot, templates, unready, now)
@@ -72,13 +72,13 @@ def scale_up(
     ready = len(state.nodes) - len(unready)
     ignored = tuple(IgnoredPod(pod=shown(pod), reason=_YOUNG.format(at=at)) for pod in unschedulable.young)
     if not unschedulable.pods or not (ready or flags.scale_up_from_zero):
-        return ScalingRound(ignored=ignored), said
+        return ScalingRound(ignored=ignored), caveats
     if 0 < flags.max_nodes_total <= ready:
         message = f"max total nodes in cluster reached: {flags.max_nodes_total}"
         refused = tuple(RefusedPod(pod=shown(pod), message=message) for pod in unschedulable.pods)
-        return ScalingRound(refused=refused, ignored=ignored), said
+        return ScalingRound(refused=refused, ignored=ignored), caveats
     found = ScaleUp(snapshot, settings, templates, unschedulable.pods, unready).run()
-    return replace(found.round, ignored=ignored), (*said, *_of_choice(settings, found))
+    return replace(found.round, ignored=ignored), (*caveats, *_of_choice(settings, found))
 
 
 class ClusterAutoscaler(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
         found, caveats = scale_up(state, profiles, settings, at, self.cached)
         nodes = tuple(self._asked_for(found, state, at)) if found.scale_up else ()
         more = {each.group: each.delta for each in found.scale_up}
-        groups = [_asked(group, more.get(group.name, 0)) for group in settings.groups]
+        groups = [_enlarged(group, more.get(group.name, 0)) for group in settings.groups]
         coming = self.coming.union(node.name for node in nodes)
         return Decided(
             found, nodes, replace(self, settings=replace(self.settings, groups=groups), coming=coming), caveats
@@ -142,8 +142,8 @@ class ClusterAutoscaler(msgspec.Struct, frozen=True):
     def is_bounded(self, group: str, state: State) -> bool:
         """See `NodeAutoscaler`."""
         del state
-        most = {each.name: each.maximum for each in self.settings.groups}
-        return most.get(group, NO_MAXIMUM) < NO_MAXIMUM or self.settings.flags.is_bounded
+        maxima = {each.name: each.maximum for each in self.settings.groups}
+        return maxima.get(group, NO_MAXIMUM) < NO_MAXIMUM or self.settings.flags.is_bounded
 
 
 def _present(group: NodeGroup, state: State) -> NodeGroup:
@@ -156,7 +156,7 @@ def _present(group: NodeGroup, state: State) -> NodeGroup:
     return replace(group, nodes=nodes, target=target)
 
 
-def _asked(group: NodeGroup, nodes: int) -> NodeGroup:
+def _enlarged(group: NodeGroup, nodes: int) -> NodeGroup:
     return replace(group, target=group.size + nodes) if nodes else group
 
 
@@ -192,9 +192,9 @@ def scale_down(
     state: State, profiles: Mapping[str, Profile], settings: NodeGroups, at: str
 ) -> tuple[ScalingPlan, tuple[Caveat, ...]]:
     """Which nodes are unneeded now; arguments as of `scale_up`."""
-    now, said, flags = parse_time(at), tuple(_of_settings(settings)), settings.flags
+    now, caveats, flags = parse_time(at), tuple(_of_settings(settings)), settings.flags
     if is_halted(unready_of((info.node for info in state.nodes), flags), len(state.nodes), flags, now):
-        said = (*said, AutoscalerHalted())
+        caveats = (*caveats, AutoscalerHalted())
     snapshot = snapshot_of(state, _profile(profiles, settings), flags)
     found = ScaleDown(snapshot, state.cluster, settings, now).run()
-    return ScalingPlan(nodes=tuple(found)), said
+    return ScalingPlan(nodes=tuple(found)), caveats

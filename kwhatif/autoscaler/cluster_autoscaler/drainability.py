@@ -57,15 +57,12 @@ class Drainability(NamedTuple):
     reason: str = ""
 
 
-MOVES, SKIPPED, WAITED_FOR = (
-    Drainability(Outcome.MOVES),
-    Drainability(Outcome.SKIPPED),
-    Drainability(Outcome.WAITED_FOR),
-)
-
-
 def _blocks(reason: str) -> Drainability:
     return Drainability(Outcome.BLOCKS, reason)
+
+
+MOVES, SKIPPED, WAITED_FOR = map(Drainability, (Outcome.MOVES, Outcome.SKIPPED, Outcome.WAITED_FOR))
+NOT_SAFE = _blocks("NotSafeToEvictAnnotation")
 
 
 class Budgets:
@@ -106,24 +103,24 @@ class Rules:
         self._cluster, self._flags, self.budgets, self._now = cluster, flags, budgets, now
         skips_custom = flags.skip_nodes_with_custom_controller_pods
         self._rules: Sequence[Callable[[Pod], Drainability | None]] = [
-            self._mirror,
-            self._long_terminating,
+            lambda pod: SKIPPED if is_mirror(pod) else None,
+            lambda pod: SKIPPED if is_long_terminating(pod, now) else None,
             *([self._replica_count] if skips_custom else ()),
-            self._daemon,
-            self._safe,
+            lambda pod: MOVES if is_daemon(pod) else None,
+            lambda pod: MOVES if pod.metadata.annotations.safe_to_evict == "true" else None,
             self._terminal,
-            self._on_completion,
+            lambda pod: WAITED_FOR if pod.metadata.annotations.safe_to_evict == "on-completion" else None,
             self._replicated,
             *([self._system] if flags.skip_nodes_with_system_pods else ()),
-            self._not_safe,
+            lambda pod: NOT_SAFE if pod.metadata.annotations.safe_to_evict == "false" else None,
             *([self._local_storage] if flags.skip_nodes_with_local_storage else ()),
             self._budget,
         ]
 
     def of(self, pod: Pod) -> Drainability:
         """The verdict of the first rule that has one (`Rules.Drainable`)."""
-        said = (rule(pod) for rule in self._rules)
-        return next((each for each in said if each is not None), MOVES)
+        verdicts = (rule(pod) for rule in self._rules)
+        return next((each for each in verdicts if each is not None), MOVES)
 
     def moved(self, pods: Iterable[PodInfo]) -> MovedPods:
         """The pods of a node that must move (`GetPodsToMove`)."""
@@ -138,14 +135,6 @@ class Rules:
             elif outcome is Outcome.MOVES and not is_daemon(info.pod):
                 moving.append(info)
         return MovedPods(moving, awaited)
-
-    # --- pods that do not matter -----------------------------------------------------------------------------------
-
-    def _mirror(self, pod: Pod) -> Drainability | None:
-        return SKIPPED if is_mirror(pod) else None
-
-    def _long_terminating(self, pod: Pod) -> Drainability | None:
-        return SKIPPED if is_long_terminating(pod, self._now) else None
 
     # --- owners ----------------------------------------------------------------------------------------------------
 
@@ -184,19 +173,10 @@ class Rules:
 
     # --- pods that are moved in any case ----------------------------------------------------------------------------
 
-    def _daemon(self, pod: Pod) -> Drainability | None:
-        return MOVES if is_daemon(pod) else None
-
-    def _safe(self, pod: Pod) -> Drainability | None:
-        return MOVES if pod.metadata.annotations.safe_to_evict == "true" else None
-
     def _terminal(self, pod: Pod) -> Drainability | None:
         phase, policy = pod.status.phase, pod.spec.restart_policy
         has_ended = phase == "Failed" or (phase == "Succeeded" and policy in ("Never", "OnFailure"))
         return MOVES if has_ended else None
-
-    def _on_completion(self, pod: Pod) -> Drainability | None:
-        return WAITED_FOR if pod.metadata.annotations.safe_to_evict == "on-completion" else None
 
     # --- pods that block -------------------------------------------------------------------------------------------
 
@@ -214,9 +194,6 @@ class Rules:
         timeout = self._flags.blocking_system_pod_distruption_timeout
         is_old = created is not None and self._now > parse_time(created) + timeout
         return MOVES if is_old else _blocks("UnmovableKubeSystemPod")
-
-    def _not_safe(self, pod: Pod) -> Drainability | None:
-        return _blocks("NotSafeToEvictAnnotation") if pod.metadata.annotations.safe_to_evict == "false" else None
 
     def _local_storage(self, pod: Pod) -> Drainability | None:
         safe = frozenset(pod.metadata.annotations.safe_volumes.split(","))

@@ -70,10 +70,10 @@ class Estimation:
         if quick is not None:
             ordered = [*ordered[:quick], *ordered[quick + 1 :], ordered[quick]]
         may_add = True
-        for place, group in enumerate(ordered):
+        for index, group in enumerate(ordered):
             left = self._on_nodes_so_far(group)
             if may_add:
-                is_quick = quick is not None and place == len(ordered) - 1
+                is_quick = quick is not None and index == len(ordered) - 1
                 may_add = self._extrapolated(left) if is_quick else self._on_new_nodes(left)
         return Estimate(len(self._used), self._pods)
 
@@ -83,10 +83,10 @@ class Estimation:
 
     def _on_nodes_so_far(self, pods: PodGroup) -> PodGroup:
         """Place pods on nodes of this estimate until one fits nowhere; returns this pod and the pods after it."""
-        for place, pod in enumerate(pods):
+        for index, pod in enumerate(pods):
             node = self._snapshot.schedule_anywhere(pod, self._new) if self._new else ""
             if not node:
-                return pods[place:]
+                return pods[index:]
             self._placed(pod, node)
         return ()
 
@@ -178,11 +178,11 @@ def _is_about_spread(verdict: Verdict) -> bool:
 
 def _quickest(groups: Sequence[PodGroup], node: Node) -> int | None:
     """The index of the group that saves the most attempts (`determineBestPEGToFastpath`); of equals the last one."""
-    best, most = None, 0
-    for place, group in enumerate(groups):
+    best, most_saved = None, 0
+    for index, group in enumerate(groups):
         saved = _saved(group, node)
-        if saved >= most and _may_be_extrapolated(group[0].pod):
-            best, most = place, saved
+        if saved >= most_saved and _may_be_extrapolated(group[0].pod):
+            best, most_saved = index, saved
     return best
 
 

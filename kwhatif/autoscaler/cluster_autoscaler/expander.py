@@ -77,33 +77,30 @@ def _best(options: Sequence[Option], score: Callable[[Option], float]) -> Sequen
 
 
 def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
-    """QUIRK: (waste.go) an option without any waste equals upstream's initial score of 0; the result is the same."""
-    return _best(options, _waste)
+    """The options with the least waste.
+
+    QUIRK: (waste.go) nothing is less than NaN: an option with this waste is chosen if, and only if, it comes first.
+    """
+    return options[:1] if options and math.isnan(_waste(options[0])) else _best(options, _waste)
 
 
 def _waste(option: Option) -> float:
-    """The sum of the unrequested shares of cpu and of memory of the nodes."""
+    """The sum of the unrequested shares of cpu and of memory of the nodes; NaN or -inf if a node has none."""
     requested = [pod.resources.requested for pod in option.pods]
-    there = _capacity(option.template.node)
-    asked = sum(each.cpu for each in requested), sum(each.memory for each in requested)
-    return sum(
-        (each * option.nodes - used) / (each * option.nodes) if each else math.nan
-        for each, used in zip(there, asked, strict=True)
-    )
+    cpu, memory = (amount * option.nodes for amount in _capacity(option.template.node))
+    return _unused(cpu, sum(each.cpu for each in requested)) + _unused(memory, sum(each.memory for each in requested))
+
+
+def _unused(capacity: int, requested: int) -> float:
+    if not capacity:
+        return -math.inf if requested else math.nan
+    return (capacity - requested) / capacity
 
 
 def _capacity(node: Node) -> tuple[int, int]:
     """The node's capacity in milli-cpu and bytes, with reserved resources."""
     capacity = node.status.capacity
     return milli_value(parse_quantity(capacity.get(CPU, 0))), value(parse_quantity(capacity.get(MEMORY, 0)))
-
-
-def _most_pods(options: Sequence[Option]) -> Sequence[Option]:
-    return _best(options, lambda option: -len(option.pods))
-
-
-def _least_nodes(options: Sequence[Option]) -> Sequence[Option]:
-    return _best(options, lambda option: option.nodes)
 
 
 def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
@@ -114,8 +111,8 @@ def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
 
 _FILTERS: Mapping[str, Callable[[Sequence[Option]], Sequence[Option]]] = {
     "least-waste": _least_waste,
-    "most-pods": _most_pods,
-    "least-nodes": _least_nodes,
+    "most-pods": lambda options: _best(options, lambda option: -len(option.pods)),
+    "least-nodes": lambda options: _best(options, lambda option: option.nodes),
     "priority": _highest_priority,
 }
 
@@ -149,7 +146,7 @@ def _weight(cpu: int, memory: int) -> float:
 def _preferred_cpu(nodes: int) -> int:
     """The preferred milli-cpu of a node in a cluster of this size (`SimplePreferredNodeProvider`)."""
     sizes = ((2, 1), (6, 2), (20, 4), (60, 8), (200, 16))
-    return next((cores for most, cores in sizes if nodes <= most), 32) * 1000
+    return next((cores for maximum, cores in sizes if nodes <= maximum), 32) * 1000
 
 
 def _unfitness(option: Option, preferred: int) -> float:
@@ -242,9 +239,9 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
         groups: of groups of equal size the first is filled first.
         nodes: how many to spread, at most what the groups' maxima allow.
     """
-    sizes = [[group.size, group.maximum, place] for place, group in enumerate(groups) if group.size != group.maximum]
+    sizes = [[group.size, group.maximum, index] for index, group in enumerate(groups) if group.size != group.maximum]
     sizes.sort(key=lambda each: each[0])
-    left = min(nodes, sum(max(most - size, 0) for size, most, _ in sizes))
+    left = min(nodes, sum(max(maximum - size, 0) for size, maximum, _ in sizes))
     start = current = 0
     while left > 0:
         chosen = sizes[current]
@@ -256,5 +253,5 @@ def balanced(groups: Sequence[NodeGroup], nodes: int) -> Mapping[str, int]:
             start += 1
         is_ahead = current < len(sizes) - 1 and chosen[0] > sizes[current + 1][0]
         current = current + 1 if is_ahead else start
-    added = {groups[place].name: size - groups[place].size for size, _, place in sizes}
+    added = {groups[index].name: size - groups[index].size for size, _, index in sizes}
     return {name: delta for name, delta in added.items() if delta}

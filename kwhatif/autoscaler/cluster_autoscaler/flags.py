@@ -86,117 +86,35 @@ NOT_MODELLED: Mapping[str, object] = {
     "enforce-node-group-min-size": False,
     "salvo-scale-up": False,
 }
+_OTHERS = """
+add_dir_header address alsologtostderr aws-use-static-instance-list bulk-mig-instances-listing-enabled
+capacity-buffer-pod-dry-run-enabled check-capacity-batch-processing check-capacity-processor-instance
+check-capacity-provisioning-request-batch-timebox check-capacity-provisioning-request-max-batch-size cloud-config
+cloud-provider cluster-name cluster-snapshot-parallelism clusterapi-cloud-config-authoritative
+cordon-node-before-terminating daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
+debugging-snapshot-enabled drain-priority-config dynamic-node-delete-delay-after-taint-enabled
+emit-per-nodegroup-metrics enable-dynamic-resource-allocation estimator feature-gates force-delete-failed-nodes
+force-delete-unregistered-nodes frequent-loops-enabled gce-concurrent-refreshes
+gce-mig-instances-min-refresh-wait-time grpc-expander-cert grpc-expander-url initial-node-group-backoff-duration
+kube-api-content-type kube-client-burst kube-client-qps kubeconfig kubernetes leader-elect leader-elect-lease-duration
+leader-elect-renew-deadline leader-elect-resource-lock leader-elect-resource-name leader-elect-resource-namespace
+leader-elect-retry-period log-backtrace-at log-dir log-file log-file-max-size logging-format logtostderr
+max-binpacking-time max-bulk-soft-taint-count max-bulk-soft-taint-time max-drain-parallelism max-failing-time
+max-graceful-termination-sec max-inactivity max-node-group-backoff-duration max-node-provision-time
+max-node-skip-eval-time-tracker-enabled max-nodegroup-binpacking-duration max-pod-eviction-time max-startup-time
+namespace node-autoprovisioning-enabled node-delete-delay-after-taint node-deletion-batcher-interval
+node-deletion-candidate-ttl node-deletion-delay-timeout node-group-auto-discovery node-group-backoff-reset-timeout
+node-info-cache-expire-time node-removal-latency-tracking-enabled nodes one-output parallel-scale-up
+pod-injection-limit predicate-parallelism profiling provisioning-request-initial-backoff-time
+provisioning-request-max-backoff-cache-size provisioning-request-max-backoff-time record-duplicated-events regional
+salvo-scale-up-budget scale-down-candidates-pool-min-count scale-down-candidates-pool-ratio scale-down-delay-after-add
+scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local
+scale-down-non-empty-candidates-count scale-down-simulation-timeout scale-down-unneeded-time scale-down-unready-time
+scan-interval skip-headers skip-log-headers status-config-map-name stderrthreshold unremovable-node-recheck-timeout
+user-agent v vmodule write-status-configmap
+"""
 #: Flags without effect on decisions: they set when and how something is done, or how the program runs.
-WITHOUT_EFFECT = frozenset(
-    [
-        "add_dir_header",
-        "address",
-        "alsologtostderr",
-        "aws-use-static-instance-list",
-        "bulk-mig-instances-listing-enabled",
-        "capacity-buffer-pod-dry-run-enabled",
-        "check-capacity-batch-processing",
-        "check-capacity-processor-instance",
-        "check-capacity-provisioning-request-batch-timebox",
-        "check-capacity-provisioning-request-max-batch-size",
-        "cloud-config",
-        "cloud-provider",
-        "cluster-name",
-        "cluster-snapshot-parallelism",
-        "clusterapi-cloud-config-authoritative",
-        "cordon-node-before-terminating",
-        "daemonset-eviction-for-empty-nodes",
-        "daemonset-eviction-for-occupied-nodes",
-        "debugging-snapshot-enabled",
-        "drain-priority-config",
-        "dynamic-node-delete-delay-after-taint-enabled",
-        "emit-per-nodegroup-metrics",
-        "enable-dynamic-resource-allocation",
-        "estimator",
-        "feature-gates",
-        "force-delete-failed-nodes",
-        "force-delete-unregistered-nodes",
-        "frequent-loops-enabled",
-        "gce-concurrent-refreshes",
-        "gce-mig-instances-min-refresh-wait-time",
-        "grpc-expander-cert",
-        "grpc-expander-url",
-        "initial-node-group-backoff-duration",
-        "kube-api-content-type",
-        "kube-client-burst",
-        "kube-client-qps",
-        "kubeconfig",
-        "kubernetes",
-        "leader-elect",
-        "leader-elect-lease-duration",
-        "leader-elect-renew-deadline",
-        "leader-elect-resource-lock",
-        "leader-elect-resource-name",
-        "leader-elect-resource-namespace",
-        "leader-elect-retry-period",
-        "log-backtrace-at",
-        "log-dir",
-        "log-file",
-        "log-file-max-size",
-        "logging-format",
-        "logtostderr",
-        "max-binpacking-time",
-        "max-bulk-soft-taint-count",
-        "max-bulk-soft-taint-time",
-        "max-drain-parallelism",
-        "max-failing-time",
-        "max-graceful-termination-sec",
-        "max-inactivity",
-        "max-node-group-backoff-duration",
-        "max-node-provision-time",
-        "max-node-skip-eval-time-tracker-enabled",
-        "max-nodegroup-binpacking-duration",
-        "max-pod-eviction-time",
-        "max-startup-time",
-        "namespace",
-        "node-autoprovisioning-enabled",
-        "node-delete-delay-after-taint",
-        "node-deletion-batcher-interval",
-        "node-deletion-candidate-ttl",
-        "node-deletion-delay-timeout",
-        "node-group-auto-discovery",
-        "node-group-backoff-reset-timeout",
-        "node-info-cache-expire-time",
-        "node-removal-latency-tracking-enabled",
-        "nodes",
-        "one-output",
-        "parallel-scale-up",
-        "pod-injection-limit",
-        "predicate-parallelism",
-        "profiling",
-        "provisioning-request-initial-backoff-time",
-        "provisioning-request-max-backoff-cache-size",
-        "provisioning-request-max-backoff-time",
-        "record-duplicated-events",
-        "regional",
-        "salvo-scale-up-budget",
-        "scale-down-candidates-pool-min-count",
-        "scale-down-candidates-pool-ratio",
-        "scale-down-delay-after-add",
-        "scale-down-delay-after-delete",
-        "scale-down-delay-after-failure",
-        "scale-down-delay-type-local",
-        "scale-down-non-empty-candidates-count",
-        "scale-down-simulation-timeout",
-        "scale-down-unneeded-time",
-        "scale-down-unready-time",
-        "scan-interval",
-        "skip-headers",
-        "skip-log-headers",
-        "status-config-map-name",
-        "stderrthreshold",
-        "unremovable-node-recheck-timeout",
-        "user-agent",
-        "v",
-        "vmodule",
-        "write-status-configmap",
-    ]
-)
+WITHOUT_EFFECT = frozenset(_OTHERS.split())
 
 
 def _boolean(value: object) -> bool:
@@ -237,7 +155,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """A flag that may be repeated: one value, or a list of them."""
+    """A flag that may be repeated: one value, or a list of values."""
     values = value if isinstance(value, list) else [value]
     return tuple(_text(each) for each in values)
 
@@ -248,17 +166,17 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    least, colon, most = str(value).partition(":")
-    if isinstance(value, str) and colon and least.strip().isdecimal() and most.strip().isdecimal():
-        if int(least) > int(most):
-            raise ValueError(f"the minimum, {least}, is above the maximum, {most}")
-        return int(least), int(most)
+    minimum, colon, maximum = str(value).partition(":")
+    if isinstance(value, str) and colon and minimum.strip().isdecimal() and maximum.strip().isdecimal():
+        if int(minimum) > int(maximum):
+            raise ValueError(f"the minimum, {minimum}, is above the maximum, {maximum}")
+        return int(minimum), int(maximum)
     raise ValueError("expected a minimum and a maximum, such as 0:320")
 
 
 def _memory(value: object) -> tuple[int, int]:
-    least, most = _bounds(value)
-    return least * _GIB, most * _GIB
+    minimum, maximum = _bounds(value)
+    return minimum * _GIB, maximum * _GIB
 
 
 def _gpus(value: object) -> tuple[tuple[str, int, int], ...]:
@@ -297,7 +215,7 @@ NAMES = frozenset({*(name.replace("_", "-") for name in _FIELDS), *NOT_MODELLED,
 
 
 def known_flag(name: str) -> bool:
-    """Whether there is such a flag."""
+    """Whether the Cluster Autoscaler has this flag."""
     return name in NAMES
 
 

@@ -130,10 +130,10 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
             found = [each for each in left if _is_called(group, each[2])]
             if len(found) == 1:
                 left.remove(found[0])
-                least, most, _ = found[0]
-                group = replace(group, minimum=least, maximum=most, has_bounds=True)  # noqa: PLW2901 - with its bounds
+                minimum, maximum, _ = found[0]
+                group = replace(group, minimum=minimum, maximum=maximum, has_bounds=True)  # noqa: PLW2901 - with its bounds
             groups.append(group)
-        unknown = (*self.unmodelled, *(f"nodes={least}:{most}:{name}" for least, most, name in left))
+        unknown = (*self.unmodelled, *(f"nodes={minimum}:{maximum}:{name}" for minimum, maximum, name in left))
         return replace(observed, groups=groups, flags=self.flags, expander=self.expander, unmodelled=unknown)
 
 
@@ -161,7 +161,7 @@ def _is_called(group: NodeGroup, cloud_name: str) -> bool:
 
 
 def arguments_of(cluster: Cluster) -> Arguments | None:
-    """The arguments of the first workload that runs the autoscaler, else of the first such pod; None: there is none."""
+    """The arguments of the first workload that runs the autoscaler, else of the first such pod; None without any."""
     for kind in (Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod):
         for key, obj in sorted(cluster.all(kind).items()):
             template = obj if isinstance(obj, Pod) else template_of(obj)
@@ -195,12 +195,12 @@ def _read(source: str, texts: Sequence[str]) -> Arguments:
     flags = build_flags(single, lambda name, _: misread.append(name))
     wrong += (f"{name}={','.join(values[name])}" for name in misread)
     switches = {name: value == "true" for name, value in single.items() if is_switch(name)}
-    told = [name for name in values if name not in misread and hasattr(flags, name.replace("-", "_"))]
+    read = [name for name in values if name not in misread and hasattr(flags, name.replace("-", "_"))]
     return Arguments(
         source=source,
         flags=flags,
         expander=chain or None,
-        given=tuple(sorted([*told, *(["expander"] if chain else []), *(["nodes"] if bounds else [])])),
+        given=tuple(sorted([*read, *(["expander"] if chain else []), *(["nodes"] if bounds else [])])),
         unmodelled=(*unmodelled({**single, **switches}), *wrong),
         bounds=tuple(bounds),
     )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
-from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, said_of
+from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, shape_of
 from kwhatif.kube.model.go_sort import go_sort
 from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
 from kwhatif.kube.model.pod import Pod, is_daemon_pod, is_unschedulable, pod_condition
@@ -32,7 +32,7 @@ _MOST_KINDS = 10
 
 
 def is_daemon(pod: Pod) -> bool:
-    """Whether it is a DaemonSet's, or counts as one (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
+    """Whether it is, or counts as, a pod of a DaemonSet (`IsDaemonSetPod` in `utils/pod/pod.go`)."""
     return is_daemon_pod(pod) or pod.metadata.annotations.counts_as_daemon == "true"
 
 
@@ -85,11 +85,10 @@ def _delay(text: str) -> int:
 class Equivalence:
     """Numbers groups of equivalent pods: of one controller, with equal labels and specs; up to a limit."""
 
-    def __init__(self, *, by_controller: int = _MOST_KINDS) -> None:
-        self._most = by_controller
+    def __init__(self) -> None:
         self._known: dict[str, dict[bytes, int]] = {}
         self._next = 0
-        self._said = cache(lambda info: said_of(info.pod))
+        self._shape = cache(lambda info: shape_of(info.pod))
 
     def number(self, info: PodInfo) -> int:
         """The number of the pod's group; a new one if it is equivalent to no other."""
@@ -97,12 +96,12 @@ class Equivalence:
         if owner is None or is_daemon(info.pod):
             return self._new()
         known = self._known.setdefault(owner.uid, {})
-        said = self._said(info)
-        if said in known:
-            return known[said]
+        shape = self._shape(info)
+        if shape in known:
+            return known[shape]
         number = self._new()
-        if len(known) < self._most:
-            known[said] = number
+        if len(known) < _MOST_KINDS:
+            known[shape] = number
         return number
 
     def _new(self) -> int:
@@ -119,7 +118,7 @@ def equivalent(pods: Iterable[PodInfo]) -> Sequence[Sequence[PodInfo]]:
 
 
 _TPU = "cloud-tpus.google.com/"
-#: Behind the name of the copy that is tried in place of a pod that has to leave its node.
+#: Suffix of the name of the copy that is tried for a pod that must leave its node.
 _MOVED = " (drained)"
 
 
@@ -128,7 +127,7 @@ class UnschedulablePods(NamedTuple):
 
     pods: Sequence[PodInfo]
     fitting: Mapping[str, str]
-    #: Those that have not waited for long enough.
+    #: Pods that have not waited for long enough.
     young: Sequence[PodInfo]
 
 
@@ -161,7 +160,7 @@ def _is_allowed(pod: Pod, flags: Flags) -> bool:
 
 
 def pods_to_help(snapshot: Snapshot, state: State, flags: Flags, now: int) -> UnschedulablePods:
-    """The pending pods to help; those that fit on existing nodes are put there.
+    """The pending pods to help; pods that fit on existing nodes are placed there.
 
     Args:
         snapshot: the cluster with all upcoming nodes.
@@ -209,7 +208,7 @@ def _drained(state: State, now: int) -> Iterator[PodInfo]:
 
 
 def shown(pod: PodInfo) -> str:
-    """The pod as it is called in the cluster, `namespace/name`."""
+    """The pod's name in the cluster, `namespace/name`."""
     return pod.key.removesuffix(_MOVED)
 
 

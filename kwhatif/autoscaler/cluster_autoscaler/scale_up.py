@@ -14,14 +14,7 @@ from kwhatif.autoscaler.cluster_autoscaler.nodes import amount_of, gpu_of, gpu_t
 from kwhatif.autoscaler.cluster_autoscaler.pods import equivalent, shown
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, nearest
 from kwhatif.autoscaler.cluster_autoscaler.templates import Template
-from kwhatif.autoscaler.contract import (
-    GroupDelta,
-    GroupRefusal,
-    NearestGroup,
-    RefusedPod,
-    ScaleUpOption,
-    ScalingRound,
-)
+from kwhatif.autoscaler.contract import GroupDelta, GroupRefusal, NearestGroup, RefusedPod, ScaleUpOption, ScalingRound
 from kwhatif.kube.matching.requests import CPU, MEMORY
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.framework.status import Verdict
@@ -36,10 +29,10 @@ class Quotas:
     """The remaining cluster-wide limits (`resourcequotas/`). Nodes of a virtual kubelet do not count."""
 
     def __init__(self, settings: NodeGroups, nodes: Iterable[Node]) -> None:
-        most = _limits(settings.flags)
+        maxima = _limits(settings.flags)
         known: dict[str, Mapping[str, int]] = {}
         groups = settings.of_nodes()
-        used = dict.fromkeys(most, 0)
+        used = dict.fromkeys(maxima, 0)
         for node in nodes:
             if node.metadata.labels.get(_VIRTUAL[0]) == _VIRTUAL[1]:
                 continue
@@ -51,9 +44,9 @@ class Quotas:
                 amounts = _amounts(node)
                 if group is not None:
                     known[group.name] = amounts
-            for name in most:
+            for name in maxima:
                 used[name] += amounts.get(name, 0)
-        self._left = {name: max(0, limit - used[name]) for name, limit in most.items()}
+        self._left = {name: max(0, limit - used[name]) for name, limit in maxima.items()}
         self._known = known
 
     def _of(self, template: Template) -> Mapping[str, int]:
@@ -84,8 +77,8 @@ class Quotas:
 
 
 def _limits(flags: Flags) -> dict[str, int]:
-    most = {CPU: flags.cores_total[1], MEMORY: flags.memory_total[1]}
-    return most | {name: most_of_it for name, _, most_of_it in flags.gpu_total}
+    maxima = {CPU: flags.cores_total[1], MEMORY: flags.memory_total[1]}
+    return maxima | {name: maximum for name, _, maximum in flags.gpu_total}
 
 
 def _amounts(node: Node) -> Mapping[str, int]:
@@ -192,12 +185,9 @@ class ScaleUp:
 
     def _find_takers(self, group: NodeGroup) -> None:
         """Whether the first of each kind of pods fits on a new node (`SchedulablePodGroups`)."""
-        template = self._templates[group.name]
-        trial = self._snapshot.fork()
-        node, pods, besides = template.made("0")
-        trial.add_node(node, pods, besides)
+        trial, node = self._with_node(self._templates[group.name])
         for found in self._pods:
-            objection = trial.objection(found.pods[0], node.metadata.name)
+            objection = trial.objection(found.pods[0], node)
             if objection is None:
                 found.takers.add(group.name)
             else:
@@ -290,9 +280,9 @@ class ScaleUp:
                 yield RefusedPod(pod=shown(pod), reasons=reasons, nearest=closest)
 
     def _reasons(self, found: _Group) -> dict[str, str]:
-        said = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
-        skipped = {name: why for name, why in self._skipped.items() if name not in said}
-        return said | skipped | found.dropped
+        objections = {name: "; ".join(verdict.status.reasons) for name, verdict in found.objections.items()}
+        skipped = {name: why for name, why in self._skipped.items() if name not in objections}
+        return objections | skipped | found.dropped
 
     def _objections_of_skipped(self, found: _Group) -> Mapping[str, Verdict]:
         """The objections of new nodes of the skipped groups."""
@@ -301,10 +291,15 @@ class ScaleUp:
         return {name: verdict for name, verdict in tried.items() if verdict is not None}
 
     def _objection(self, template: Template, pod: PodInfo) -> Verdict | None:
+        trial, node = self._with_node(template)
+        return trial.objection(pod, node)
+
+    def _with_node(self, template: Template) -> tuple[Snapshot, str]:
+        """The cluster with one more node of this template, and the node's name."""
         trial = self._snapshot.fork()
         node, pods, besides = template.made("0")
         trial.add_node(node, pods, besides)
-        return trial.objection(pod, node.metadata.name)
+        return trial, node.metadata.name
 
     def _nearest(self, found: _Group, skipped: Mapping[str, Verdict]) -> NearestGroup | None:
         """The closest group: one that fits the pod but cannot grow; else the one whose new node lacks the least."""
@@ -322,11 +317,7 @@ class ScaleUp:
 
 
 def upcoming(
-    settings: NodeGroups,
-    snapshot: Snapshot,
-    templates: Mapping[str, Template],
-    unready: Mapping[str, Node],
-    now: int,
+    settings: NodeGroups, snapshot: Snapshot, templates: Mapping[str, Template], unready: Mapping[str, Node], now: int
 ) -> None:
     """Add the nodes that were already requested from the cloud, empty; they replace nodes that are starting.
 

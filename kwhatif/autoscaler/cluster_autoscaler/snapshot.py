@@ -47,7 +47,7 @@ class Snapshot:
         self.state = state
         self._profile = profile
         self.names = sorted(state.by_name)
-        self._places = {name: place for place, name in enumerate(self.names)}
+        self._index_of = {name: index for index, name in enumerate(self.names)}
         #: The index of the node found by the last `schedule_anywhere`: the next search starts after it.
         self._last = [0]
         #: The filters of the last pod of each kind; see `_Tried.follows`.
@@ -60,13 +60,13 @@ class Snapshot:
         """An independent fork."""
         other = Snapshot.__new__(Snapshot)
         other.state, other._profile = self.state.fork(), self._profile
-        other.names, other._places, other._last = self.names.copy(), self._places.copy(), self._last
+        other.names, other._index_of, other._last = self.names.copy(), self._index_of.copy(), self._last
         other._known, other._base = {}, (self, self.state.generation)
         return other
 
     def adopt(self, other: Snapshot) -> None:
         """Take over the changes of a fork (`Commit`)."""
-        self.state, self.names, self._places = other.state, other.names, other._places
+        self.state, self.names, self._index_of = other.state, other.names, other._index_of
         self._known |= other._known
 
     # --- nodes -----------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class Snapshot:
         changes: list[Change] = [Upsert(node), *map(Upsert, besides)]
         changes += (Upsert(pod) for pod in pods)
         self.state.apply(*changes)
-        self._places[node.metadata.name] = len(self.names)
+        self._index_of[node.metadata.name] = len(self.names)
         self.names.append(node.metadata.name)
 
     def empty_node(self, node: Node) -> None:
@@ -87,7 +87,7 @@ class Snapshot:
         """Remove the node and its pods."""
         self.state.apply(*self._gone(name), Delete(Node, name))
         self.names.remove(name)
-        self._places = {each: place for place, each in enumerate(self.names)}
+        self._index_of = {each: index for index, each in enumerate(self.names)}
 
     def _gone(self, name: str) -> Sequence[Change]:
         return [Delete(Pod, pod.key) for pod in self.node(name).pods]
@@ -126,15 +126,15 @@ class Snapshot:
         """
         tried, nodes, places = self._tried(pod), self.state.nodes, self.state.places
         cpu, memory = tried.least
-        for place in self._searched(accepted):
-            name = self.names[place]
+        for index in self._searched(accepted):
+            name = self.names[index]
             node = nodes[places[name]]
             there = node.allocatable
             if there.cpu - node.cpu < cpu or there.memory - node.memory < memory:
                 continue  # the same check as in NodeResourcesFit: most nodes are full
             # A cordoned node is skipped, even if the pod tolerates the cordon.
             if not node.unschedulable and tried.objection(node) is None:
-                self._last[0] = place
+                self._last[0] = index
                 tried.bind(pod, name, self.state)
                 return name
         return ""
@@ -144,7 +144,7 @@ class Snapshot:
         start = (self._last[0] + 1) % max(len(self.names), 1)
         if accepted is None:
             return chain(range(start, len(self.names)), range(start))
-        places = sorted(self._places[name] for name in accepted)
+        places = sorted(self._index_of[name] for name in accepted)
         first = bisect_left(places, start)
         return chain(places[first:], places[:first])
 
@@ -178,7 +178,7 @@ def _is_plain(pod: Pod) -> bool:
     return not (pod.spec.volumes or pod.spec.resource_claims or pod.metadata.deletion_timestamp)
 
 
-def said_of(pod: Pod) -> bytes:
+def shape_of(pod: Pod) -> bytes:
     """Cache key: equal for pods with equal labels, and specs that only differ in names (`PodSpecSemanticallyEqual`)."""
     return msgspec.json.encode((sorted(pod.metadata.labels.items()), _sanitized(pod.spec)))
 
@@ -192,8 +192,8 @@ def _sanitized(spec: PodSpec) -> PodSpec:
 def _kind_of(pod: Pod) -> bytes:
     """Cache key: equal for pods with equal verdicts. It has the owner, by which pods without constraints are spread."""
     owner = controller_of(pod.metadata)
-    said = (pod.metadata.namespace, owner, pod.spec.scheduler_name, pod.status.nominated_node_name)
-    return said_of(pod) + msgspec.json.encode(said)
+    scheduling = (pod.metadata.namespace, owner, pod.spec.scheduler_name, pod.status.nominated_node_name)
+    return shape_of(pod) + msgspec.json.encode(scheduling)
 
 
 class _Tried:
@@ -284,7 +284,7 @@ class _Tried:
         state.apply(*map(Upsert, reserved), Upsert(placed))
 
 
-#: Plugins, the one whose objection is the easiest to remove first: those that run last, because all others have passed.
+#: Plugins, the easiest objection to remove first: a plugin that runs late objects only if all others accept the node.
 _ORDER = (
     *("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodePorts", "NodeVolumeLimits", "VolumeBinding"),
     *("VolumeZone", "DynamicResources", "TaintToleration", "NodeAffinity", "NodeUnschedulable", "NodeName"),
@@ -292,9 +292,9 @@ _ORDER = (
 
 
 def _distance(verdict: Verdict) -> tuple[int, float]:
-    place = _ORDER.index(verdict.plugin) if verdict.plugin in _ORDER else len(_ORDER)
+    index = _ORDER.index(verdict.plugin) if verdict.plugin in _ORDER else len(_ORDER)
     lacking = sum(_part_missing(each) for each in verdict.status.evidence)
-    return place, lacking
+    return index, lacking
 
 
 def _part_missing(evidence: object) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from kwhatif.kube.gates import ResizeRules
 from kwhatif.kube.matching.requests import add_into, pod_requests, requested
@@ -15,6 +16,7 @@ from kwhatif.kube.model.quantity import NANO, Quantity, QuantityText, amounts, p
 
 Amounts = Mapping[str, int]
 Sum = dict[str, int]
+N = TypeVar("N", bound=int)
 
 PODS = "pods"
 NODES = "nodes"
@@ -51,9 +53,9 @@ def subtracted(one: Amounts, other: Amounts) -> Sum:
     return {name: amount - other.get(name, 0) for name, amount in one.items()}
 
 
-def largest(parts: Iterable[Amounts]) -> Sum:
+def largest(parts: Iterable[Mapping[str, N]]) -> dict[str, N]:
     """The largest amount of each resource (`MaxResources`)."""
-    found: Sum = {}
+    found: dict[str, N] = {}
     for part in parts:
         for name, amount in part.items():
             if name not in found or amount > found[name]:
@@ -61,15 +63,15 @@ def largest(parts: Iterable[Amounts]) -> Sum:
     return found
 
 
-def smallest(one: Amounts, other: Amounts) -> Sum:
+def smallest(one: Mapping[str, N], other: Mapping[str, N]) -> dict[str, N]:
     """The smaller amount of each resource that both have (`MinResources`)."""
     return {name: min(amount, other[name]) for name, amount in one.items() if name in other}
 
 
-def fits(asked: Amounts, free: Amounts) -> bool:
+def fits(requests: Amounts, free: Amounts) -> bool:
     """Whether the requests fit; if any free amount is negative, nothing fits (`Fits`)."""
     get = free.get
-    for name, amount in asked.items():
+    for name, amount in requests.items():
         if amount > get(name, 0):
             return False
     return not free or min(free.values()) >= 0

@@ -68,7 +68,7 @@ class Candidate:
         self.pods = [pod for pod in node.pods if is_reschedulable(pod)]
         #: Price per hour; 0 if not known.
         self.price = _price(node, type_)
-        self.cost = NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in self.pods)
+        self.cost = _node_cost(self.pods)
 
     @property
     def is_empty(self) -> bool:
@@ -258,13 +258,13 @@ def pool_totals(cluster_state: ClusterState, candidates: Iterable[Candidate]) ->
     for node in cluster_state.nodes:
         if node.pool is not None:
             known = by_name.get(node.name)
-            cost = _node_cost(node) if known is None else known.cost
+            cost = _node_cost(pod for pod in node.pods if not is_daemon(pod)) if known is None else known.cost
             costs[node.pool] = costs.get(node.pool, 0.0) + cost
     return {name: Totals(price, costs.get(name, 0.0)) for name, price in prices.items()}
 
 
-def _node_cost(node: StateNode) -> float:
-    return NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in node.pods if not is_daemon(pod))
+def _node_cost(pods: Iterable[Pod]) -> float:
+    return NODE_COST + sum(max(0.0, eviction_cost(pod)) for pod in pods)
 
 
 #: With the policy Balanced, the share of the disruption cost may be at most twice the share of the price that is saved.
@@ -337,8 +337,8 @@ def is_sensible(command: Command) -> bool:
         own = [offering.cost for offering in each.type.offerings if _is_of(each, offering.zone, offering.capacity_type)]
         if own:
             prices[each.type.name] = min(*own, prices[each.type.name] or inf)
-    most = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
-    return claim.keep_cheaper(most) is None and bool(claim.types)
+    price = min((prices[type_.name] for type_ in claim.types if type_.name in prices), default=inf)
+    return claim.keep_cheaper(price) is None and bool(claim.types)
 
 
 def _is_of(candidate: Candidate, zone: str, capacity_type: str) -> bool:

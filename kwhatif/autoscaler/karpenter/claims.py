@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.autoscaler.karpenter.amounts import (
-    Amounts,
-    fits,
-    merged,
-    requests_of,
-)
+from kwhatif.autoscaler.karpenter.amounts import Amounts, fits, merged, requests_of
 from kwhatif.autoscaler.karpenter.instance_types import (
     Catalogue,
     InstanceType,
@@ -115,9 +110,9 @@ def _runs(template: NodeClaimTemplate, type_: InstanceType, daemons: list[Pod], 
     if taints_objection(template.taints, daemons[index].spec.tolerations) is not None:
         return False
     while True:
-        asked = pod_requirements(daemons[index], strict=True)
-        if template.requirements.objection(asked, template.well_known) is None and not type_.requirements.conflict(
-            asked
+        required = pod_requirements(daemons[index], strict=True)
+        if template.requirements.objection(required, template.well_known) is None and not type_.requirements.conflict(
+            required
         ):
             return True
         rest = without_first_term(daemons[index])
@@ -261,10 +256,10 @@ class NewClaim:
             # For the first pod only: later pods must leave enough types.
             requirements, found = relaxed_min_values(requirements, found.short), Variety(len(types), {})
         if found.short or not types:
-            asked = Filtering(
+            filtering = Filtering(
                 self.types, requirements, requests, template.groups, template.well_known, pod, self._taken, found
             )
-            return Refusal(asked.text)
+            return Refusal(filtering.text)
         return self._reserving(requirements, types)
 
     def _reserving(self, requirements: Requirements, types: tuple[InstanceType, ...]) -> Addition | Refusal:

@@ -122,8 +122,8 @@ class Disruption:
             limit = parsed(pool.spec.limits).get(NODES)
             room = inf if limit is None else value(limit) - len(claims)
             template = NodeClaimTemplate(pool, self._state.catalogue)
-            most = int(max(min(budgets.get(name, 0), len(own), room), 0))
-            commands += [Command([each], [self._claim_of(template)]) for each in own[:most]]
+            count = int(max(min(budgets.get(name, 0), len(own), room), 0))
+            commands += [Command([each], [self._claim_of(template)]) for each in own[:count]]
         return commands
 
     def _claim_of(self, template: NodeClaimTemplate) -> NewClaim:

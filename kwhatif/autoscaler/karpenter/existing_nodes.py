@@ -8,11 +8,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, Sum, fits, merged, parsed, requests_of, subtracted
-from kwhatif.autoscaler.karpenter.claims import (
-    NodeClaimTemplate,
-    daemon_groups,
-    own_requirements,
-)
+from kwhatif.autoscaler.karpenter.claims import NodeClaimTemplate, daemon_groups, own_requirements
 from kwhatif.autoscaler.karpenter.instance_types import variety
 from kwhatif.autoscaler.karpenter.nodes import ClusterState, StateNode, duration_of, is_true, nanos_of
 from kwhatif.autoscaler.karpenter.pods import PodData, is_daemon, taints_objection, uses_claims
@@ -45,10 +41,8 @@ class SchedulerInputs:
         pools = cluster_state.pools
         #: The templates that have an instance type, in the order in which they are tried.
         self.templates = [each for each in (NodeClaimTemplate(pool, catalogue) for pool in pools) if each.types]
-        if not cluster_state.settings.relaxes_min_values:
-            for template in self.templates:
-                _keep_variety(template)
-        self.templates = [each for each in self.templates if each.types]
+        if not cluster_state.settings.relaxes_min_values:  # a pool with too few types for `minValues` creates no nodes
+            self.templates = [each for each in self.templates if not variety(each.types, each.requirements).short]
         daemons = [pod for pod in _daemon_pods(cluster_state) if not uses_claims(pod)]
         daemon_groups(self.templates, daemons)
         self.tolerates_preferences = any(
@@ -77,12 +71,6 @@ class SchedulerInputs:
             found = [index for index, node in enumerate(self.nodes) if fits(requests, node.free)]
             self._room[pod.size] = found
         return found
-
-
-def _keep_variety(template: NodeClaimTemplate) -> None:
-    """A pool with fewer types than its own `minValues` demand creates no nodes."""
-    if variety(template.types, template.requirements).short:
-        template.types = ()
 
 
 def _is_fresh(cluster_state: ClusterState, node: StateNode, pools: Mapping[str, NodePool]) -> bool:

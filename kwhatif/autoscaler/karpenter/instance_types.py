@@ -295,8 +295,8 @@ def _instance_type(entry: object, field: str, reading: _Reading) -> InstanceType
         if not capacity.get(resource) and f"{field}.capacity.{resource}" not in {
             each.field for each in reading.problems
         }:
-            said = "must be above 0" if resource in capacity else "is not set"
-            reading.add(f"{field}.capacity.{resource}", said, "say how much a machine has of it")
+            message = "must be above 0" if resource in capacity else "is not set"
+            reading.add(f"{field}.capacity.{resource}", message, "say how much a machine has of it")
     given = data.get("overhead")
     overhead = reading.mapping({} if given is None else given, f"{field}.overhead", _OVERHEAD)
     parts = [reading.amounts(overhead.get(part), f"{field}.overhead.{part}") for part in _OVERHEAD]
@@ -319,8 +319,8 @@ def _check_offered_once(offerings: Sequence[Offering | None], field: str, readin
             continue
         first = seen.setdefault((each.capacity_type, each.zone, each.reservation), index)
         if first != index:
-            said = f"{each.capacity_type} in zone {each.zone} is offered already: offerings[{first}]"
-            reading.add(f"{field}[{index}]", said, "give each once")
+            message = f"{each.capacity_type} in zone {each.zone} is offered already: offerings[{first}]"
+            reading.add(f"{field}[{index}]", message, "give each once")
 
 
 def _requirement(entry: object, field: str, reading: _Reading) -> Requirement | None:
@@ -354,8 +354,8 @@ def _offering(entry: object, field: str, reading: _Reading) -> Offering | None:
         return None
     capacity_type = data.get("capacityType")
     if capacity_type not in _CAPACITY_TYPES:
-        said = f"{_shown(capacity_type)} is not a capacity type"
-        reading.add(f"{field}.capacityType", said, f"one of {', '.join(_CAPACITY_TYPES)}")
+        message = f"{_shown(capacity_type)} is not a capacity type"
+        reading.add(f"{field}.capacityType", message, f"one of {', '.join(_CAPACITY_TYPES)}")
     zone = reading.text(data.get("zone"), f"{field}.zone", "the name of a zone")
     price = data.get("price")
     if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not isfinite(price)):

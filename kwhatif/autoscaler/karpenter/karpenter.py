@@ -12,12 +12,7 @@ from kwhatif.autoscaler.contract import Autoscaler, Decided, NewNode, ScalingPla
 from kwhatif.autoscaler.karpenter.amounts import parsed, subtracted
 from kwhatif.autoscaler.karpenter.claims import NewClaim
 from kwhatif.autoscaler.karpenter.disruption import disruption_plan
-from kwhatif.autoscaler.karpenter.instance_types import (
-    Catalogue,
-    InstanceType,
-    Offering,
-    catalogue_of,
-)
+from kwhatif.autoscaler.karpenter.instance_types import Catalogue, InstanceType, Offering, catalogue_of
 from kwhatif.autoscaler.karpenter.nodes import ClusterState
 from kwhatif.autoscaler.karpenter.provisioning import launched, provisioning_round
 from kwhatif.autoscaler.karpenter.requirements import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, OS, one_of
@@ -113,8 +108,8 @@ class Karpenter(msgspec.Struct, frozen=True):
         del profiles  # Karpenter has its own scheduler
         catalogue = catalogue_of(self.types)
         found, claims = provisioning_round(ClusterState(state, catalogue, parse_time(at), self.settings))
-        said = tuple(_said(state, catalogue, settings=self.settings, is_observed=self.is_observed))
-        return Decided(found, tuple(_made(claims, state, at)), self, said)
+        caveats = tuple(_caveats(state, catalogue, settings=self.settings, is_observed=self.is_observed))
+        return Decided(found, tuple(_made(claims, state, at)), self, caveats)
 
     def with_nodes(self, nodes: Sequence[NewNode]) -> Karpenter:
         """See `NodeAutoscaler`: NodeClaims get the names of their nodes."""
@@ -138,11 +133,11 @@ def disruption(
         at: the moment, RFC 3339.
         settings: Karpenter's settings; None: those of its Deployment in the cluster.
     """
-    asked = Karpenter.of(state, types, settings)
-    catalogue = catalogue_of(asked.types)
-    plan, commands = disruption_plan(ClusterState(state, catalogue, parse_time(at), asked.settings))
+    karpenter = Karpenter.of(state, types, settings)
+    catalogue = catalogue_of(karpenter.types)
+    plan, commands = disruption_plan(ClusterState(state, catalogue, parse_time(at), karpenter.settings))
     made = [tuple(_made([claim for claim in command.replacements if claim.types], state, at)) for command in commands]
-    return plan, made, tuple(_said(state, catalogue, settings=asked.settings, is_observed=asked.is_observed))
+    return plan, made, tuple(_caveats(state, catalogue, settings=karpenter.settings, is_observed=karpenter.is_observed))
 
 
 def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode]:
@@ -151,7 +146,7 @@ def _made(claims: Sequence[NewClaim], state: State, at: str) -> Iterator[NewNode
     return (node for node in nodes if node is not None)
 
 
-def _said(state: State, catalogue: Catalogue, *, settings: Settings, is_observed: bool) -> Iterator[Caveat]:
+def _caveats(state: State, catalogue: Catalogue, *, settings: Settings, is_observed: bool) -> Iterator[Caveat]:
     if settings.unmodelled:
         yield FlagsNotModelled(flags=settings.unmodelled)
     if is_observed:

@@ -16,12 +16,12 @@ from kwhatif.autoscaler.karpenter.requirements import (
     label_requirements,
 )
 from kwhatif.autoscaler.karpenter.settings import DEFAULTS, Settings
-from kwhatif.autoscaler.karpenter.topology import Standing, uid_of
+from kwhatif.autoscaler.karpenter.topology import Standing
 from kwhatif.autoscaler.karpenter.topology_groups import StandingNode
 from kwhatif.autoscaler.karpenter.volumes import VolumeLostError, Volumes, attached, merged_volumes, volume_alternatives
 from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, HostPort
 from kwhatif.kube.model.bystanders import NodeClaim, NodePool, karpenter_condition
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, identity, key_of
 from kwhatif.kube.model.meta import parse_time
 from kwhatif.kube.model.node import HOSTNAME, Node, Taint
 from kwhatif.kube.model.pod import Pod
@@ -225,7 +225,7 @@ class ClusterState:
 
     def pod_data(self, pod: Pod) -> PodData:
         """The compiled pod."""
-        uid = uid_of(pod)
+        uid = identity(pod)
         found = self._pod_data.get(uid)
         if found is None:
             try:
@@ -238,7 +238,7 @@ class ClusterState:
 
     def volumes(self, pod: Pod) -> Volumes | None:
         """The claims of the pod that count for the limits of CSI drivers; None: they cannot be determined."""
-        uid = uid_of(pod)
+        uid = identity(pod)
         if uid not in self._volumes:
             self._volumes[uid] = attached(self.cluster, pod) if pod.spec.volumes else {}
         return self._volumes[uid]

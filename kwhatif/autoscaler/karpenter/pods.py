@@ -67,7 +67,7 @@ def is_provisionable(pod: Pod) -> bool:
 
 
 def is_reschedulable(pod: Pod) -> bool:
-    """Whether it comes back elsewhere when its node goes: also one of a StatefulSet that is being deleted."""
+    """Whether it is recreated when its node is removed: also a StatefulSet's pod that is being deleted."""
     comes_back = is_active(pod) or (is_terminating(pod) and is_owned_by(pod, "apps/v1", "StatefulSet"))
     return comes_back and not is_daemon(pod) and not is_mirror(pod)
 
@@ -114,7 +114,7 @@ def uses_claims(pod: Pod) -> bool:
 
 
 def taints_objection(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> Refusal | None:
-    """The taints, of every effect, that are not tolerated; None: there is none (`Tolerates`)."""
+    """The taints of any effect that are not tolerated; None if all are tolerated (`Tolerates`)."""
     if not taints:
         return None
     left = [taint for taint in taints if not any(tolerates(each, taint, compares=True) for each in tolerations)]
@@ -127,7 +127,7 @@ def _untolerated(taint: Taint) -> str:
 
 
 def container_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """The host ports that count here: those that containers name, not those of sidecars (`GetHostPorts`)."""
+    """The host ports that Karpenter counts: those of containers, without sidecars (`GetHostPorts`)."""
     return tuple(
         HostPort(ANY_IP if port.host_ip in ("", "::") else port.host_ip, port.protocol or "TCP", port.host_port)
         for container in pod.spec.containers
@@ -168,7 +168,7 @@ def relaxed(pod: Pod, *, tolerate_preferences: bool) -> Pod | None:
 
 
 def without_first_term(pod: Pod) -> Pod | None:
-    """Without the first of several required node affinity terms, of which one has to hold."""
+    """The pod without the first of its required node affinity terms; None if it has only one."""
     affinity = pod.spec.affinity
     node = affinity and affinity.node_affinity
     required = node and node.required
@@ -246,7 +246,7 @@ class PdbLimits:
         self._budgets = dict(cluster.all(PodDisruptionBudget))
 
     def blocking(self, pod: Pod, now: int, *, fully: bool = False) -> Names | None:
-        """The keys of what does not let the pod go now; `fully`: or never; None: nothing does."""
+        """The budgets that prevent the pod's eviction now, or with `fully` at any time; None if none does."""
         found = self._index.of(pod.metadata.namespace, pod.metadata.labels)
         if not found or not is_evictable(pod, now):
             return None
@@ -269,10 +269,8 @@ class PdbLimits:
         return is_reschedulable(pod) and is_disruptable(pod, now) and self.blocking(pod, now, fully=True) is None
 
 
-def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = NOTHING) -> Selector:
-    """The selector, compiled; one that is not valid selects nothing."""
-    if selector is None:
-        return missing
+def selector_or_nothing(selector: LabelSelector | None) -> Selector:
+    """The selector, compiled; a missing or invalid one selects nothing."""
     try:
         return compile_selector(selector)
     except SelectorError:
@@ -283,7 +281,7 @@ def selector_or_nothing(selector: LabelSelector | None, *, missing: Selector = N
 
 
 class PodData:
-    """What a pod asks for, compiled (`PodData`)."""
+    """The requests and constraints of a pod, compiled (`PodData`)."""
 
     __slots__ = (
         "alternatives",
@@ -307,7 +305,7 @@ class PodData:
     def __init__(
         self, pod: Pod, uid: str, alternatives: Sequence[Requirements] | None, *, ignores_preferences: bool = False
     ) -> None:
-        #: Its preferences stand in order.
+        #: With its preferences sorted.
         self.pod = sorted_preferences(pod)
         self.uid = uid
         self.key = key_of(pod)

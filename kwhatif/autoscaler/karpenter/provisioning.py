@@ -183,9 +183,9 @@ def objection(cluster_state: ClusterState, pod: Pod) -> str:
     return "; ".join([*wrong, claims] if claims else wrong)
 
 
-def _wrong(asked: SelectorRequirement) -> Iterable[str]:
+def _wrong(given: SelectorRequirement) -> Iterable[str]:
     """Why Karpenter rejects a requirement (`ValidateRequirement`)."""
-    key = NORMALIZED.get(asked.key, asked.key)
+    key = NORMALIZED.get(given.key, given.key)
     domain = key.partition("/")[0] if "/" in key else ""
     if key not in WELL_KNOWN and (domain == _DOMAIN or domain.endswith(f".{_DOMAIN}") or key == HOSTNAME):
         known = " ".join(sorted(WELL_KNOWN))
@@ -193,20 +193,20 @@ def _wrong(asked: SelectorRequirement) -> Iterable[str]:
             f"using label {key} is not allowed as it might interfere with the internal provisioning logic; specify a"
             f" well known label: [{known}], or a custom label that does not use a restricted domain: [{_DOMAIN}]"
         )
-    if key == CAPACITY_TYPE and asked.operator == "In" and not set(asked.values) & set(_KNOWN_VALUES):
-        values, known = " ".join(asked.values), " ".join(_KNOWN_VALUES)
+    if key == CAPACITY_TYPE and given.operator == "In" and not set(given.values) & set(_KNOWN_VALUES):
+        values, known = " ".join(given.values), " ".join(_KNOWN_VALUES)
         yield f"no valid values found in [{values}] for {key}, expected one of: [{known}], got: [{values}]"
     for each in label_key_errors(key):
         yield f"key {key} is not a qualified name, {each}"
-    for value in asked.values:
+    for value in given.values:
         for each in label_value_errors(value):
             yield f"invalid value {value} for key {key}, {each}"
-    if asked.operator == "In" and not asked.values:
+    if given.operator == "In" and not given.values:
         yield f"key {key} with operator In must have a value defined"
-    if asked.operator in _COMPARING:
-        number = parse_int64(asked.values[0]) if len(asked.values) == 1 else None
+    if given.operator in _COMPARING:
+        number = parse_int64(given.values[0]) if len(given.values) == 1 else None
         if number is None or number < 0:
-            yield f"key {key} with operator {asked.operator} must have a single positive integer value"
+            yield f"key {key} with operator {given.operator} must have a single positive integer value"
 
 
 def moving_pods(cluster_state: ClusterState) -> list[PodData]:

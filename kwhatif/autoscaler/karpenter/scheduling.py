@@ -12,12 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kwhatif.autoscaler.karpenter.amounts import Amounts, largest, subtracted
-from kwhatif.autoscaler.karpenter.claims import (
-    Addition,
-    NewClaim,
-    NodeClaimTemplate,
-    Reservations,
-)
+from kwhatif.autoscaler.karpenter.claims import Addition, NewClaim, NodeClaimTemplate, Reservations
 from kwhatif.autoscaler.karpenter.existing_nodes import ExistingNode, SchedulerInputs
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType
 from kwhatif.autoscaler.karpenter.nodes import nanos_of
@@ -208,8 +203,8 @@ class Scheduler:
             if isinstance(addition, Addition):
                 claim.add(pod, addition)
                 self._claims.append(claim)
-                left, most = self._left[template.name], largest(type_.capacity for type_ in claim.types)
-                self._left[template.name] = subtracted(left, most)
+                left, largest_capacity = self._left[template.name], largest(type_.capacity for type_ in claim.types)
+                self._left[template.name] = subtracted(left, largest_capacity)
                 return None
             refusals.append(addition)
             if addition.reserved:

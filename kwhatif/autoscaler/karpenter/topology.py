@@ -27,7 +27,7 @@ from kwhatif.autoscaler.karpenter.topology_groups import (
     spread_filter,
 )
 from kwhatif.kube.matching.labels import EVERYTHING
-from kwhatif.kube.model.cluster import Cluster
+from kwhatif.kube.model.cluster import Cluster, identity
 from kwhatif.kube.model.meta import LabelSelector
 from kwhatif.kube.model.meta import Requirement as SelectorRequirement
 from kwhatif.kube.model.node import HOSTNAME, Taint
@@ -63,7 +63,7 @@ class Standing:
         self._counted: dict[Hashable, _Counted] = {}
 
     def _add(self, pod: Pod, node: StandingNode) -> None:
-        uid = uid_of(pod)
+        uid = identity(pod)
         if not is_terminal(pod):
             affinity = pod.spec.affinity
             anti = affinity.pod_anti_affinity if affinity else None
@@ -108,11 +108,6 @@ class Standing:
         return frozenset(selected.union(term.namespaces))
 
 
-def uid_of(pod: Pod) -> str:
-    """The pod's identity: its UID, or its key if it was never stored."""
-    return pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
-
-
 # --- one round -------------------------------------------------------------------------------------------------------
 
 
@@ -120,11 +115,7 @@ class Topology:
     """The groups of one round (`scheduling.Topology`)."""
 
     def __init__(
-        self,
-        standing: Standing,
-        nodes: Sequence[StandingNode],
-        domains: Mapping[str, Domains],
-        pods: Sequence[PodData],
+        self, standing: Standing, nodes: Sequence[StandingNode], domains: Mapping[str, Domains], pods: Sequence[PodData]
     ) -> None:
         self._standing = standing
         #: The nodes of this round that are registered.

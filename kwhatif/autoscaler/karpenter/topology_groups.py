@@ -103,10 +103,7 @@ def spread_filter(pod: Pod, constraint: TopologySpreadConstraint) -> TopologyNod
         terms = required.node_selector_terms
         found = tuple(selector.plus(selector_requirements(term.match_expressions)) for term in terms)
     return TopologyNodeFilter(
-        found,
-        constraint.node_taints_policy or IGNORE,
-        constraint.node_affinity_policy or HONOR,
-        pod.spec.tolerations,
+        found, constraint.node_taints_policy or IGNORE, constraint.node_affinity_policy or HONOR, pod.spec.tolerations
     )
 
 
@@ -162,16 +159,16 @@ class Choice:
 
     def of(self, equal: Sequence[str]) -> str:
         """The domain that is chosen."""
-        place = len(self._sizes)
+        index = len(self._sizes)
         self._sizes.append(len(equal))
-        return equal[self._picks[place] if place < len(self._picks) else 0]
+        return equal[self._picks[index] if index < len(self._picks) else 0]
 
     def another(self) -> Choice | None:
         """The next combination of choices; None if there are no more."""
         picks = [*self._picks, *(0 for _ in self._sizes)][: len(self._sizes)]
-        for place in reversed(range(len(picks))):
-            if picks[place] + 1 < self._sizes[place]:
-                return Choice((*picks[:place], picks[place] + 1))
+        for index in reversed(range(len(picks))):
+            if picks[index] + 1 < self._sizes[index]:
+                return Choice((*picks[:index], picks[index] + 1))
         return None
 
 
@@ -272,8 +269,8 @@ class TopologyGroup:
         found = [domain for domain in self._of_node(of_node, known) if known[domain] > 0 and allowed.has(domain)]
         if not found and self._is_first(pod, allowed):
             ordered = _first(known, best)
-            for asked in (allowed.intersection(of_node), allowed):
-                equal = [domain for domain in ordered if asked.has(domain)]
+            for wanted in (allowed.intersection(of_node), allowed):
+                equal = [domain for domain in ordered if wanted.has(domain)]
                 found += [choice.of(equal)] if equal else []
         return Requirement(key, frozenset(found))
 

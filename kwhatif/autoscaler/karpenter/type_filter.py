@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from kwhatif.autoscaler.karpenter.amounts import (
     Amounts,
     fits,
+    largest,
     merged,
     resources_text,
     shown_requests,
     shown_sum,
+    smallest,
 )
-from kwhatif.autoscaler.karpenter.instance_types import (
-    InstanceType,
-    Variety,
-)
-from kwhatif.autoscaler.karpenter.pods import (
-    PodData,
-)
-from kwhatif.autoscaler.karpenter.requirements import (
-    Requirements,
-)
+from kwhatif.autoscaler.karpenter.instance_types import InstanceType, Variety
+from kwhatif.autoscaler.karpenter.pods import PodData
+from kwhatif.autoscaler.karpenter.requirements import Requirements
 from kwhatif.kube.matching.nodes import HostPort, conflicts
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.quantity import NANO, Quantity
+from kwhatif.kube.model.quantity import NANO
 
 _MILLION = 1_000_000 * NANO
 
@@ -57,12 +53,12 @@ def remaining_types(
     for group in groups:
         if _port_conflict(ports, group, taken):
             continue
-        asked = merged(requests, group.overhead) if group.overhead else requests
+        total = merged(requests, group.overhead) if group.overhead else requests
         found += [
             type_
             for type_ in group.types
             if type_ in possible
-            and fits(asked, type_.allocatable)
+            and fits(total, type_.allocatable)
             and type_.requirements.conflict(requirements) is None
             and is_offered(type_, requirements, well_known)
         ]
@@ -92,15 +88,15 @@ class Filtering(NamedTuple):
 
     def text(self) -> str:
         """Karpenter's message."""
-        asked = f"requirements={self.requirements}, resources={self._resources()}"
+        conditions = f"requirements={self.requirements}, resources={self._resources()}"
         few = self.variety.objection
         if few is not None:
-            return f"{few.text}, {asked}"
-        said = self._said()
-        typo = said == _TOO_LARGE and self.pod.requests.get("cpu", 0) >= _MILLION
-        return f"{said}, {asked}" + (" (CPU request >= 1 Million, m vs M typo?)" if typo else "")
+            return f"{few.text}, {conditions}"
+        message = self._message()
+        typo = message == _TOO_LARGE and self.pod.requests.get("cpu", 0) >= _MILLION
+        return f"{message}, {conditions}" + (" (CPU request >= 1 Million, m vs M typo?)" if typo else "")
 
-    def _said(self) -> str:
+    def _message(self) -> str:
         possible = set(self.types)
         # For each type: whether it meets the requirements, fits, is offered.
         # QUIRK: (fits) a type that is not offered does not count as one with enough resources.
@@ -130,19 +126,11 @@ class Filtering(NamedTuple):
         overheads = [shown_requests(*group.daemons) for group in self._usable_groups() if group.overhead]
         if not overheads:
             return resources_text(own)
-        least, most = dict(overheads[0]), dict(overheads[0])
-        for each in overheads[1:]:
-            least = {name: min(amount, each[name]) for name, amount in least.items() if name in each}
-            most = _larger(most, each)
-        shown = [resources_text(shown_sum(each, own)) for each in (least, most)]
-        if not least:
+        smallest_overhead = reduce(smallest, overheads)
+        shown = [resources_text(shown_sum(each, own)) for each in (smallest_overhead, largest(overheads))]
+        if not smallest_overhead:
             return resources_text(own)
         return shown[0] if shown[0] == shown[1] else f"min={shown[0]}, max={shown[1]}"
-
-
-def _larger(one: dict[str, Quantity], other: dict[str, Quantity]) -> dict[str, Quantity]:
-    names = (*one, *(name for name in other if name not in one))
-    return {name: max((part[name] for part in (one, other) if name in part), key=int) for name in names}
 
 
 _TOO_LARGE = "no instance type has enough resources"
@@ -158,7 +146,7 @@ _ALONE = {
     (True, False, True): _TOO_LARGE,
     (True, True, False): "no instance type has the required offering",
 }
-#: What a type had, and the only thing that it lacked.
+#: The conditions that a type met, and the only one that it did not meet.
 _PAIRS = (
     (
         (True, True, False),

@@ -190,15 +190,15 @@ def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: 
             handle.classes.append(NodeClassRow(handle.profile, handle.plugin, name, classes[name], dict(shares[name])))
 
 
-def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
+def is_nothing_to_do(low: int, limit: int, handle: Handle) -> bool:
     """Whether the number of underutilized nodes ends the run, with a log message; `most` is `numberOfNodes`."""
     if not low:
         handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
-    elif low <= most:
+    elif low <= limit:
         handle.note(
             "Number of nodes underutilized is less or equal than NumberOfNodes, nothing to do here",
             underutilizedNodes=low,
-            numberOfNodes=most,
+            numberOfNodes=limit,
         )
     elif low == len(handle.nodes):
         handle.note("All nodes are underutilized, nothing to do here")

@@ -94,12 +94,12 @@ def _is_in_state(args: PodLifeTimeArgs) -> _Test:
 
 
 def _matches(condition: PodCondition, wanted: PodConditionFilter, sandbox: Sandbox) -> bool:
-    for asked, found in (
+    for value, found in (
         (wanted.type, condition.type),
         (wanted.status, condition.status),
         (wanted.reason, condition.reason),
     ):
-        if asked and asked != found:
+        if value and value != found:
             return False
     least = wanted.min_time_since_last_transition_seconds
     if least is None:

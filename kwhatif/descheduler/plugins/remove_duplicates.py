@@ -13,7 +13,7 @@ import msgspec
 
 from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, chosen
-from kwhatif.descheduler.node_fit import keeps_away, said_of_nodes, untolerated
+from kwhatif.descheduler.node_fit import keeps_away, placement_key, untolerated
 from kwhatif.descheduler.policy import RemoveDuplicatesArgs
 from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
 from kwhatif.kube.model.node import Node
@@ -105,16 +105,16 @@ class _Feasible:
 
     def of(self, by_node: _Duplicates) -> frozenset[str]:
         """The nodes that accept any of the pods; a pod that only one node accepts adds none."""
-        asked = {msgspec.json.encode(said_of_nodes(pod)): pod for pods in by_node.values() for pod in pods}
-        matching = (self._matching(said, pod) for said, pod in asked.items())
+        shapes = {msgspec.json.encode(placement_key(pod)): pod for pods in by_node.values() for pod in pods}
+        matching = (self._matching(shape, pod) for shape, pod in shapes.items())
         return frozenset[str]().union(*(nodes for nodes in matching if len(nodes) > 1))
 
-    def _matching(self, said: bytes, pod: Pod) -> frozenset[str]:
+    def _matching(self, shape: bytes, pod: Pod) -> frozenset[str]:
         """QUIRK: (getTargetNodes) a node affinity that does not parse excludes no node."""
-        found = self._known.get(said)
+        found = self._known.get(shape)
         if found is None:
             required = RequiredNodeAffinity(pod.spec)
-            found = self._known[said] = frozenset(
+            found = self._known[shape] = frozenset(
                 node.metadata.name
                 for node, known in self._named
                 if untolerated(pod, node.spec.taints, keeps_away) is None

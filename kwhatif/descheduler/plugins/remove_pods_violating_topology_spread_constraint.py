@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.descheduler.attempt import Skew
 from kwhatif.descheduler.handle import Handle, Result, chosen
-from kwhatif.descheduler.node_fit import keeps_away, said_of_nodes, untolerated
+from kwhatif.descheduler.node_fit import keeps_away, placement_key, untolerated
 from kwhatif.descheduler.policy import RemovePodsViolatingTopologySpreadConstraintArgs
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.kube.matching.nodes import RequiredNodeAffinity, named
@@ -111,7 +111,7 @@ def _compiled(constraint: TopologySpreadConstraint, pod: Pod) -> _Constraint:
 def _identity(constraint: TopologySpreadConstraint, pod: Pod) -> object:
     """Equal for equal constraints: a constraint that is processed twice changes nothing more, and only takes longer."""
     values = [pod.metadata.labels.get(key) for key in constraint.match_label_keys]
-    return msgspec.json.encode((constraint, values, *said_of_nodes(pod)))
+    return msgspec.json.encode((constraint, values, *placement_key(pod)))
 
 
 class _Balance:

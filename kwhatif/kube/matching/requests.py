@@ -258,6 +258,20 @@ def units(name: str, nanos: int) -> int:
     return milli_value(nanos) if name == CPU else value(nanos)
 
 
+_SUFFIXES = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+
+
+def to_text(name: str, amount: int) -> str:
+    """An amount in the scheduler's unit of the resource as a quantity, exactly: `300m`, `1536Mi`, `2`."""
+    if name == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if name in (MEMORY, EPHEMERAL_STORAGE) or name.startswith(HUGEPAGES_PREFIX):
+        for suffix, unit in _SUFFIXES:
+            if amount and amount % unit == 0:
+                return f"{amount // unit}{suffix}"
+    return str(amount)
+
+
 class PodResources(NamedTuple):
     """The amounts that a pod adds to `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
 

@@ -294,3 +294,5 @@ class CustomResource(msgspec.Struct, frozen=True):
     kind: str
     metadata: ObjectMeta
     data: dict[str, Any]
+    #: Where its pod templates are, such as `.spec.template`.
+    template_paths: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.kube.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.overlay import Overlay
@@ -78,9 +79,9 @@ class ObjectRef(NamedTuple):
     key: str
 
     @classmethod
-    def of(cls, obj: KubernetesObject) -> ObjectRef:
+    def of(cls, obj: KubernetesObject | CustomResource) -> ObjectRef:
         """The reference to this object."""
-        return cls(type(obj).__name__, key_of(obj))
+        return cls(obj.kind if isinstance(obj, CustomResource) else type(obj).__name__, key_of(obj))
 
     @classmethod
     def parse(cls, text: str) -> ObjectRef:

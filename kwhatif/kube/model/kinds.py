@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.meta import ApiObject
@@ -128,6 +129,26 @@ def find(ref: ObjectRef, cluster: Cluster) -> KubernetesObject | None:
     """The referenced object; None: it does not exist, or its kind is unknown."""
     resource = BY_KIND.get(ref.kind)
     return None if resource is None else cluster.get(resource.type, ref.key)
+
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def in_namespace(kind: type[T], namespace: str, cluster: Cluster) -> Sequence[T]:
+    """The objects of that kind in the namespace, in the cluster's order."""
+    found: Sequence[T] = cluster.derived(_by_namespace(kind), kind).get(namespace, ())
+    return found
+
+
+@cache
+def _by_namespace(kind: type[Any]) -> Callable[[Cluster], Mapping[str, Sequence[Any]]]:
+    def build(cluster: Cluster) -> Mapping[str, Sequence[Any]]:
+        found: dict[str, list[Any]] = {}
+        for obj in cluster.all(kind).values():
+            found.setdefault(obj.metadata.namespace, []).append(obj)
+        return found
+
+    return build
 
 
 #: Short names of kubectl -> kinds.

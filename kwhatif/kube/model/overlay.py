@@ -276,6 +276,41 @@ class Overlay(Mapping[K, V], Generic[K, V]):
         return f"Overlay({dict(self)})"
 
 
+class KeySets(Generic[K]):
+    """Sets of keys by group, in order of insertion; cheap to fork, and never changed in place."""
+
+    __slots__ = ("_sets",)
+
+    def __init__(self, sets: Mapping[K, dict[str, bool]]) -> None:
+        """Use these dictionaries, whose values do not matter."""
+        self._sets: Overlay[K, Overlay[str, bool]] = Overlay({group: Overlay(keys) for group, keys in sets.items()})
+
+    def get(self, group: K) -> Iterable[str]:
+        """The keys in the group."""
+        return self._sets.get(group) or ()
+
+    def groups(self) -> Iterable[K]:
+        """The groups with any keys."""
+        return self._sets
+
+    def moved(self, key: str, before: Iterable[K], after: Iterable[K]) -> KeySets[K]:
+        """Other sets, in which the key is in the groups `after` instead of the groups `before`."""
+        other: KeySets[K] = KeySets({})
+        other._sets = sets = self._sets.fork()
+        for group in before:
+            left = sets[group].fork()
+            left.pop(key)
+            if left:
+                sets.put(group, left)
+            else:
+                sets.pop(group)
+        for group in after:
+            keys = sets[group].fork() if group in sets else Overlay[str, bool]()
+            keys.put(key, True)
+            sets.put(group, keys)
+        return other
+
+
 class _LateOrder(Generic[K, V]):
     """The order of a base that is never changed again, computed when it is first needed."""
 

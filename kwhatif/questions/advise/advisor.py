@@ -74,10 +74,9 @@ class Advisor:
         #: What came of its attempt; None: it was not tried.
         self._attempt = found = attempts.get(first.pod)
         self._scene = None if found is None else PodAttempt(found.pod, found.state, session.profiles, session.namespace)
-        paths = question.template_paths.get(getattr(applied.object, "kind", ""), ())
         self._asking = Asking(session, question, applied)
         beside = sum(each.source.file == applied.source.file for each in question.applied) - 1
-        self._rows = Rows(applied, session.cluster, paths, alone=not beside)
+        self._rows = Rows(applied, session.cluster, alone=not beside)
 
     def advice(self, most: int) -> list[FoundAdvice]:
         """The advice that helps, the cheapest first."""

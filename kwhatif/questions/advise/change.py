@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.edits.edit import Edit
 from kwhatif.kube.model.bystanders import CustomResource
@@ -223,13 +224,12 @@ def _steps(obj: KubernetesObject | CustomResource, path: str) -> list[str]:
     return ["spec", *(["jobTemplate", "spec"] if isinstance(obj, CronJob) else []), "template", "spec"]
 
 
-def revised(obj: Any, changes: Iterable[AdvisedChange], paths: Sequence[str] = ()) -> Any | None:
+def revised(obj: Any, changes: Iterable[AdvisedChange]) -> Any | None:
     """The object with these changes of the pod that it is, or that it has a template of.
 
     Args:
         obj: a manifest's object.
         changes: those without `revise` are left out.
-        paths: of a custom resource, where its templates are.
 
     Returns:
         None where a change cannot be made there.
@@ -239,7 +239,7 @@ def revised(obj: Any, changes: Iterable[AdvisedChange], paths: Sequence[str] = (
     if not isinstance(obj, CustomResource):
         data["metadata"].pop("kwhatif.dev/applied", None)  # it is another manifest then
     spec: Any
-    for path in paths if isinstance(obj, CustomResource) else ("",):
+    for path in obj.template_paths if isinstance(obj, CustomResource) else ("",):
         spec = data
         for step in _steps(obj, path):
             spec = spec.get(step) if isinstance(spec, dict) else None
@@ -251,7 +251,7 @@ def revised(obj: Any, changes: Iterable[AdvisedChange], paths: Sequence[str] = (
         except (KeyError, IndexError, TypeError, AttributeError):
             return None  # what the API server makes of it has this, what is written here has not
     if isinstance(obj, CustomResource):
-        return CustomResource(obj.kind, obj.metadata, data)
+        return replace(obj, data=data)
     try:
         return msgspec.convert(data, type(obj))
     except msgspec.ValidationError:
@@ -270,13 +270,11 @@ def pod_of(obj: Any) -> Pod | None:
     return msgspec.convert({"kind": "Pod", "metadata": {"namespace": obj.metadata.namespace}, "spec": spec}, Pod)
 
 
-def patch_of(
-    obj: Any, before: Sequence[AdvisedChange], change: AdvisedChange, paths: Sequence[str] = ()
-) -> tuple[PatchRow, ...]:
+def patch_of(obj: Any, before: Sequence[AdvisedChange], change: AdvisedChange) -> tuple[PatchRow, ...]:
     """The JSON patch (RFC 6902) that makes the change in the object, after the changes before it."""
     if change.revise is None:
         return ()
-    old, new = revised(obj, before, paths), revised(obj, (*before, change), paths)
+    old, new = revised(obj, before), revised(obj, (*before, change))
     return () if old is None or new is None else tuple(json_patch(_as_data(old), _as_data(new)))
 
 

@@ -12,7 +12,7 @@ from kwhatif.admission.outcome import ObjectNotFound, QuotaExceeded, Refusal
 from kwhatif.edits import made as edits
 from kwhatif.edits.edit import Apply, Assignment, Patch
 from kwhatif.kube.matching.field_errors import nearest
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, units
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, to_text, units
 from kwhatif.kube.matching.volumes import BIND_COMPLETED, claim_class, is_fully_bound, volume_class
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.meta import AnnotatedMeta, Model, controller_of
@@ -31,7 +31,6 @@ from kwhatif.kube.model.storage import (
 from kwhatif.kube.model.workload import Job, Namespace, NamespaceMeta
 from kwhatif.questions.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.questions.advise.change import AdvisedChange, Amount, Revise, Spec, in_cluster, in_spec
-from kwhatif.questions.rows import text_of
 from kwhatif.scheduler.plugins.volume_binding.provisioning import why_unbound
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -207,8 +206,8 @@ def request_less(resource: str, requested: int, cut: int) -> AdvisedChange:
         # A small cut costs little, a large one a lot.
         extra=60 * cut // max(requested, 1),
         about=resource,
-        before=text_of(resource, requested),
-        after=text_of(resource, left),
+        before=to_text(resource, requested),
+        after=to_text(resource, left),
         amount=Amount(cut, requested - 1, step, lambda more: request_less(resource, requested, more)),
     )
 
@@ -261,7 +260,7 @@ def _asked(resources: dict[str, Any], resource: str) -> int:
 
 
 def _set(resources: dict[str, Any], resource: str, amount: int) -> None:
-    text = text_of(resource, amount)
+    text = to_text(resource, amount)
     resources.setdefault("requests", {})[resource] = text
     limits = resources.get("limits") or {}
     # Extended resources and huge pages cannot be overcommitted: request and limit are equal.

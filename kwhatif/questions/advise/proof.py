@@ -83,8 +83,7 @@ class Asking:
         for change in changes:
             session = session if change.scale is None else change.scale(session)
         if any(change.revise is not None for change in changes):
-            paths = self._question.template_paths.get(getattr(workload.object, "kind", ""), ())
-            made = revised(workload.object, changes, paths)
+            made = revised(workload.object, changes)
             if made is None:
                 return None
             workload, session = _in_its_place(workload, made, session)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kwhatif.edits.edit import DeleteObjects, Edit, Label, Reference, Scale, SetFields, TaintNodes, Uncordon
-from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import Job
 from kwhatif.questions.advise.blocking import delete_pods, owner_of_pod
@@ -35,16 +34,14 @@ class FoundAdvice(NamedTuple):
 class Rows:
     """Writes the advice for one workload as rows of the report: patches of the objects to change, and edits."""
 
-    def __init__(self, applied: Applied, cluster: Cluster, paths: Sequence[str], *, alone: bool) -> None:
+    def __init__(self, applied: Applied, cluster: Cluster, *, alone: bool) -> None:
         """Set up.
 
         Args:
             applied: what was asked about.
             cluster: with the owners of pods.
-            paths: of a custom resource, where its pod templates are.
             alone: whether nothing else is in its file.
         """
-        self._paths = paths
         self._object: Any = applied.object
         self._in_cluster = applied.restarted
         self._file = applied.source.file if alone and not applied.restarted and applied.source.file != "-" else None
@@ -89,14 +86,13 @@ class Rows:
 
     def _change(self, change: AdvisedChange, before: Sequence[AdvisedChange]) -> AdvisedChangeRow:
         obj = self._object
-        kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
         is_revised = change.revise is not None
         return row_of(
             change,
-            object=f"{kind} {key_of(obj)}" if is_revised else None,
+            object=str(ObjectRef.of(obj)) if is_revised else None,
             in_cluster=self._in_cluster and is_revised,
             file=self._file if is_revised else None,
-            patch=patch_of(obj, before, change, self._paths),
+            patch=patch_of(obj, before, change),
         )
 
 

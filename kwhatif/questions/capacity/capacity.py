@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -22,8 +22,9 @@ from kwhatif.questions.manifests.edited import edit_session
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
-from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, GrownRow, PeakRow, PreemptingRow, TargetRow
+from kwhatif.report.capacity import CapacityRow, FitRow, GrownRow, NodesToAdd, PeakRow, PreemptingRow, TargetRow
 from kwhatif.report.decision import Decision
+from kwhatif.report.edit_notes import EditNote
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 
@@ -37,8 +38,6 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     parts: Sequence[CountedPart]
     #: Everything that was given, workloads and others.
     applied: Sequence[Applied] = ()
-    #: Kind of custom resources -> where their pod templates are.
-    template_paths: Mapping[str, Sequence[str]] = {}
     #: The most sets to count.
     limit: int
     #: Whether pods may evict others, once no more fit without that.
@@ -89,7 +88,7 @@ class _Filled:
     """A cluster that is filled as the question asks."""
 
     def __init__(self, session: Session, question: CapacityQuestion) -> None:
-        self.filling = CapacityCount(session, question.parts, question.applied, question.template_paths)
+        self.filling = CapacityCount(session, question.parts, question.applied)
         self.fit = self.filling.fill(question.limit)
         self.decisions: list[Decision] = _stop(self.fit)
         self.preempting: PreemptingRow | None = None
@@ -133,7 +132,7 @@ def _target(wanted: int, fit: FitRow) -> TargetRow:
 class _Added(NamedTuple):
     """The answer with enough new nodes."""
 
-    row: AddedNodesRow
+    row: NodesToAdd
     filled: _Filled
 
 
@@ -141,13 +140,13 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     """The fewest nodes that reach the target: evaluated with that many, and with one fewer."""
     like = question.add_nodes_like or ""
     asked: dict[int, _Filled] = {0: now}
-    notes: tuple[str, ...] = ()
+    remarks: tuple[EditNote, ...] = ()
 
     def fill(nodes: int) -> _Filled:
-        nonlocal notes
+        nonlocal remarks
         if nodes not in asked:
             edited = edit_session(session, [SourcedEdit("--add-nodes-like", add_nodes(like, nodes))])
-            notes = edited.changes[-1].notes
+            remarks = edited.changes[-1].remarks
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
 
@@ -155,14 +154,14 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
     limit = _most_nodes(question.limit, now.best)
     enough = fewest(lambda nodes: fill(nodes).best.sets, question.limit, limit)
     shown = fill(limit if enough is None else enough)
-    row = AddedNodesRow(
+    row = NodesToAdd(
         like=like,
         nodes=enough,
         edit=add_nodes(like, enough).text if enough else "",
         fit=shown.best,
         fewer=fill(enough - 1).best.sets if enough else None,
         limit=limit,
-        notes=notes,
+        remarks=remarks,
     )
     return _Added(row, shown)
 

@@ -7,7 +7,7 @@ pod is admitted and placed as in `judge`, and is on its node before the next one
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -90,20 +90,13 @@ class _Next(NamedTuple):
 class CapacityCount:
     """A fork of the session's cluster that is filled with sets of pods; the session is not changed."""
 
-    def __init__(
-        self,
-        session: Session,
-        parts: Sequence[CountedPart],
-        applied: Sequence[Applied] = (),
-        template_paths: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, session: Session, parts: Sequence[CountedPart], applied: Sequence[Applied] = ()) -> None:
         """Apply everything; nothing is placed yet.
 
         Args:
             session: the cluster.
             parts: what is counted, at least one.
             applied: everything that was given; what is not a workload is part of the cluster before any pod comes.
-            template_paths: kind of custom resources -> where their pod templates are.
         """
         self._session = session
         self._state = session.state.fork()
@@ -120,7 +113,7 @@ class CapacityCount:
             for each, wrong in (*refused_groups, *self._new_pods.apply_claims(applied))
         ]
         parts = [_whole_gang(part, self._cluster) for part in parts]
-        planner = Planner(self._state, "final", template_paths or {})
+        planner = Planner(self._state, "final")
         self._sources = [_Source(part, pods_without_end(part.applied, self._new_pods, planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}

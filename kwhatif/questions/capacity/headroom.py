@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,15 +38,12 @@ MOST_SHAPES = 10
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def ask_headroom(
-    session: Session, limit: int, template_paths: Mapping[str, Sequence[str]], peak: PeakRow | None = None
-) -> Report:
+def ask_headroom(session: Session, limit: int, peak: PeakRow | None = None) -> Report:
     """Count more pods of each kind, as if it were the only one; the session is not changed.
 
     Args:
         session: the cluster.
         limit: the most pods to count of each kind.
-        template_paths: kind of custom resources -> where their pod templates are.
         peak: how the cluster is at the peak of all workloads; None: it is as it was read.
     """
     found = shapes(session.state)
@@ -55,7 +52,7 @@ def ask_headroom(
     caveats: dict[Caveat, None] = dict.fromkeys(session.caveats)
     for shape in found[:MOST_SHAPES]:
         names = _names(shape)
-        filling = CapacityCount(session, _parts(names[0], shape, session), (), template_paths)
+        filling = CapacityCount(session, _parts(names[0], shape, session))
         fit = filling.fill(limit)
         stop = [] if fit.stop is None else [fit.stop]
         rows.append(ShapeRow(running=len(shape.pods), workloads=names, fit=fit.row, gangs=len(shape.groups)))

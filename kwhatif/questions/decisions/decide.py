@@ -34,7 +34,6 @@ from kwhatif.report.decision import (
 from kwhatif.scheduler.batch import ScheduleResult, result_of
 from kwhatif.scheduler.framework.attempt import Attempt, Objections, attempt
 from kwhatif.scheduler.framework.evidence import Evidence, InsufficientResource, Note, UntoleratedTaint
-from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import Profile, scheduler_of
 from kwhatif.scheduler.framework.scoring import Scores
 from kwhatif.scheduler.framework.status import Code, Status, Verdict
@@ -224,7 +223,7 @@ def _preemption(result: Attempt, *, described: int | None) -> PreemptionRow | No
     outcome = result.post_filter.outcome
     if isinstance(outcome, Preemption):
         return preemption_row(outcome, described=described)
-    for plugin in map(unguarded, result.cycle.profile.post_filter):
+    for plugin in result.cycle.profile.post_filter:
         if isinstance(plugin, EvictsByPolicy):
             refusal = plugin.policy.why_not_eligible(result.cycle)
             return preemption_row(Preemption(eligible=not refusal, message=refusal))

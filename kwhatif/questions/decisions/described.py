@@ -24,7 +24,6 @@ from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
-from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.profile import Profile, profile_of
 from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
@@ -320,7 +319,7 @@ def _preemption_caveats(result: Attempt) -> Iterator[Caveat]:
     if not isinstance(outcome, Preemption):
         return
     tried = len(outcome.candidates) + len(outcome.rejected)
-    for plugin in map(unguarded, result.cycle.profile.post_filter):
+    for plugin in result.cycle.profile.post_filter:
         if isinstance(plugin, EvictsByPolicy):
             enough = plugin.sufficient_candidates(tried)
             if len(outcome.candidates) > enough:

@@ -72,11 +72,7 @@ class AloneRun:
         return self._new_pods.api_server.state
 
     def add(self, applied: Applied) -> None:
-        """Decide about the object's pods: about the first of equal ones; groups are decided in `play`.
-
-        Raises:
-            TemplatePathError: a custom resource has no pod template where it should have one.
-        """
+        """Decide about the object's pods: about the first of equal ones; groups are decided in `play`."""
         update = self._apply(applied)
         if update.denied is not None:
             self._decisions.append(refusal(applied, update.denied, self._state.cluster))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Literal
 
@@ -51,7 +50,7 @@ from kwhatif.questions.rows import room_for_pods, workload_row
 from kwhatif.questions.session.completeness import without_modelled
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import JudgedWorkload
-from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.reactions import LivelockError
@@ -60,7 +59,6 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.applied_template import template_of
 from kwhatif.workloads.claims import missing_classes
-from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.expand import with_names
 
 
@@ -169,7 +167,7 @@ class _Judging:
         self._refused = [_refused(applied, denied, self._cluster) for applied, denied in refused]
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
-        self._planner = Planner(self._state, question.rollout, question.template_paths)
+        self._planner = Planner(self._state, question.rollout)
         api_server = ApiServer.standing(self._state)
         self._new_pods = NewPods(api_server, admission=question.admission)
         deque(run_daemons(self._new_pods, new_nodes(question.applied, session.state), session.profiles), 0)
@@ -215,8 +213,7 @@ class _Judging:
         refused = [*self._refused, *self._refused_claims()]
         for applied in self._question.applied:
             if applied.is_workload:
-                with self._noting_problems(applied):
-                    run.add(applied)
+                run.add(applied)
         for info in self._asked_pending():
             run.add_pending(info.pod)
         outcome = run.play()
@@ -227,13 +224,6 @@ class _Judging:
         claims = self._new_pods.apply_claims(self._question.applied)
         return [_refused(applied, denied, self._cluster) for applied, denied in claims]
 
-    @contextmanager
-    def _noting_problems(self, applied: Applied) -> Iterator[None]:
-        try:
-            yield
-        except TemplatePathError as wrong:
-            self._problems.append(ProblemRow(where=_where(applied.source), message=str(wrong), source=applied.source))
-
     # --- in order ------------------------------------------------------------------------------------
 
     def _in_order(self) -> _Found:
@@ -241,10 +231,9 @@ class _Judging:
         before = self._state.fork()
         for applied in self._question.applied:
             if applied.is_workload:
-                with self._noting_problems(applied):
-                    workload = self._planned(applied)
-                    if workload.update != "unchanged" or not self._is_made_of_another(applied):
-                        planned.append(workload)
+                workload = self._planned(applied)
+                if workload.update != "unchanged" or not self._is_made_of_another(applied):
+                    planned.append(workload)
         goes_on = self._question.goes_on
         outcome = self._instant(planned, before.fork()) if mode_of(planned, self._cluster) == "instant" else None
         if outcome is None or (goes_on and self._is_retried(outcome)):

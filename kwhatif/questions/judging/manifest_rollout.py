@@ -16,7 +16,7 @@ from kwhatif.controllers.deployment import is_of_old_template
 from kwhatif.controllers.pods import is_available, revision_label
 from kwhatif.controllers.stateful_set import moves_of, newest_revision
 from kwhatif.kube.model.bystanders import CustomResource
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.kube.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
@@ -135,7 +135,7 @@ class ManifestRollout:
     def roots(self) -> Iterator[str]:
         """The names of what owns its pods at the top, such as "Deployment shop/web"."""
         obj = self._object
-        yield f"{obj.kind if isinstance(obj, CustomResource) else type(obj).__name__} {key_of(obj)}"
+        yield str(ObjectRef.of(obj))
         if isinstance(obj, CronJob):
             yield f"Job {key_of(run_of(obj))}"
         yield from (f"Pod {key_of(pod)}" for pod in self.expected if isinstance(obj, Pod))

@@ -41,7 +41,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     applied: Sequence[Applied] = ()
     rollout: Rollout = "end"
     #: Kind of custom resources -> where their pod templates are.
-    template_paths: Mapping[str, Sequence[str]] = {}
     #: Whether objects are admitted; otherwise pods are used as stored by the API server, and each is judged alone.
     admission: bool = True
     #: Whether each pod is judged as if it were the only one, the next in the queue.

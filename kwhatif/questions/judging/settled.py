@@ -193,7 +193,7 @@ class SettledRun(ManifestRun):
     def _apply(self) -> None:
         engine = self._engine
         for autoscaler in self._session.autoscalers():  # pods that wait already
-            engine.reactions.sync_soon(autoscaler.name, "")
+            engine.reactions.sync_soon(autoscaler.name)
         applied = [each for each in self._planned if not each.is_refused]
         engine.perform(*(lambda _, each=each: self._write(each, None) for each in applied))
         engine.settle()

@@ -21,7 +21,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.workload import DaemonSet
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.manifests.new_pods import NewPods
-from kwhatif.questions.rows import text_of
+from kwhatif.report.edit_notes import DaemonPodsPending, DaemonPodsPlaced, DaemonPodsRefused, EditNote
 from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.profile import Profile, profile_of
@@ -35,9 +35,6 @@ from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.removal import as_ready
 from kwhatif.workloads.stateful_set import REVISION_LABEL
 from kwhatif.workloads.template import ReplicaGroup
-
-#: The most DaemonSets to name.
-_MOST_NAMED = 3
 
 
 class _Daemon:
@@ -102,7 +99,7 @@ def run_daemons(
     nodes: Sequence[str],
     profiles: Mapping[str, Profile],
     daemons: DaemonPods | None = None,
-) -> Iterator[str]:
+) -> Iterator[EditNote]:
     """Create the pods of DaemonSets on new nodes; yields notes about them.
 
     Each is admitted and checked by its scheduler; a pod that does not fit stays pending.
@@ -131,11 +128,11 @@ def run_daemons(
             waiting.append(info)
             state.apply(Upsert(info.pod))
     if placed:
-        yield _said(placed)
+        yield _placed(placed)
     if waiting:
-        yield f"{_named(waiting)} {'find' if len(waiting) > 1 else 'finds'} no room there"
+        yield DaemonPodsPending(len(waiting), _sets(waiting))
     for message, count in refusals.items():
-        yield f"the API server refuses {count} pod{'s' * (count > 1)} of DaemonSets there: {message}"
+        yield DaemonPodsRefused(count, message)
 
 
 def arrive(new_pods: NewPods, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
@@ -205,35 +202,23 @@ def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]
         return False
 
 
-def _said(placed: Sequence[PodInfo]) -> str:
+def _placed(placed: Sequence[PodInfo]) -> DaemonPodsPlaced:
     """How many pods there are, and how much they take: per node, if that is the same on all nodes."""
     by_node: dict[str, list[PodInfo]] = {}
     for info in placed:
         by_node.setdefault(node_of(info.pod), []).append(info)
-    texts = {_amounts(pods) for pods in by_node.values()}
-    if len(texts) == 1:
-        where = "on each" if len(by_node) > 1 else "there"
-        return f"{texts.pop()} {where}: {_sets(next(iter(by_node.values())))}"
-    return f"{_amounts(placed)} there in all: {_sets(placed)}"
+    first, *others = by_node.values()
+    if any((len(pods), _requests(pods)) != (len(first), _requests(first)) for pods in others):
+        return DaemonPodsPlaced(len(placed), _requests(placed), "all", _sets(placed))
+    return DaemonPodsPlaced(len(first), _requests(first), "each" if others else "one", _sets(first))
 
 
-def _amounts(pods: Sequence[PodInfo]) -> str:
-    """`2 pods of DaemonSets take 300m cpu and 64Mi memory`."""
-    sums = {name: sum(info.resources.requested.of(name) for info in pods) for name in (CPU, MEMORY)}
-    amounts = [f"{text_of(name, amount)} {name}" for name, amount in sums.items() if amount]
-    verb = "take" if len(pods) > 1 else "takes"
-    what = f" {verb} {' and '.join(amounts)}" if amounts else f" run{'s' * (len(pods) == 1)}"
-    return f"{len(pods)} pod{'s' * (len(pods) > 1)} of DaemonSets{what}"
+def _requests(pods: Sequence[PodInfo]) -> dict[str, int]:
+    return {name: sum(info.resources.requested.of(name) for info in pods) for name in (CPU, MEMORY)}
 
 
-def _sets(pods: Sequence[PodInfo]) -> str:
-    names = sorted({_owner(info.pod) for info in pods})
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _named(pods: Sequence[PodInfo]) -> str:
-    return f"{len(pods)} pod{'s' * (len(pods) > 1)} of DaemonSets ({_sets(pods)})"
+def _sets(pods: Sequence[PodInfo]) -> tuple[str, ...]:
+    return tuple(sorted({_owner(info.pod) for info in pods}))
 
 
 def _owner(pod: Pod) -> str:

@@ -17,6 +17,7 @@ from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.pod import Pod, pod_condition
 from kwhatif.kube.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.kube.model.storage import PersistentVolumeClaim
+from kwhatif.report.edit_notes import BudgetStale, EditNote, Resized, ResizePutOff, ResizeUnknown, ResizeUnseen
 from kwhatif.report.inputs import TouchedRow
 from kwhatif.scheduler.framework.reference import is_reference
 from kwhatif.simulation import resizing
@@ -101,13 +102,13 @@ def recounted_quotas(differences: Differences) -> Iterator[ResourceQuota]:
                 yield known
 
 
-def stale_budgets(differences: Differences) -> Iterator[str]:
-    """Notes about budgets whose status still counts pods that are gone, as no controller updates it."""
+def stale_budgets(differences: Differences) -> Iterator[BudgetStale]:
+    """Budgets whose status still counts pods that are gone, as no controller updates it."""
     before, after = differences.before.cluster, differences.after.cluster
     gone = [each.before for each in differences.of(Pod) if each.before is not None and each.after is None]
     for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
         if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
-            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` recounts it)"
+            yield BudgetStale(key)
 
 
 def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
@@ -161,7 +162,7 @@ class EditedResizes:
         self._assumed: dict[str, None] = {}
         self._critical: dict[str, None] = {}
 
-    def settle(self, changed: Iterable[Difference], state: State) -> Iterator[str]:
+    def settle(self, changed: Iterable[Difference], state: State) -> Iterator[EditNote]:
         """Let the kubelets decide after an edit that has changed these pods; yields notes."""
         fresh: set[str] = set()
         for key, old, pod in changed:
@@ -176,23 +177,22 @@ class EditedResizes:
         for pod in resizing.in_order(there):
             yield from self._decide(pod, state, asked=key_of(pod) in fresh)
 
-    def _decide(self, pod: Pod, state: State, *, asked: bool) -> Iterator[str]:
+    def _decide(self, pod: Pod, state: State, *, asked: bool) -> Iterator[EditNote]:
         name, key, info = f"Pod {key_of(pod)}", key_of(pod), state.node(pod.spec.node_name)
         if info is None:
-            yield f"{name}: node {pod.spec.node_name} is not in the input: whether it has room for that is not known"
+            yield ResizeUnknown(name, pod.spec.node_name)
             return
         if ready_status(info.node) == "Unknown":
             self._waiting.add(key)
-            yield f"{name}: the kubelet of {info.name} is silent: it keeps what it has"
+            yield ResizeUnseen(name, info.name)
             return
         verdict = resizing.decide(pod, info, state.cluster)
         if verdict.decision == "Fits":
             if resizing.is_assumed(pod):
                 self._assumed[key] = None
-            restarting = resizing.restarts(pod)
+            restarting = tuple(resizing.restarts(pod))
             state.apply(Upsert(resizing.resized(pod)))
-            why = f", and restarts {', '.join(restarting)} (resizePolicy)" if restarting else ""
-            yield f"kubelet {info.name} has room for that and resizes {name} in place{why}"
+            yield Resized(name, info.name, restarting)
             return
         if verdict.decision == "Deferred":
             self._waiting.add(key)
@@ -202,19 +202,12 @@ class EditedResizes:
         if not asked and known is not None and known.reason == verdict.decision:
             return
         state.apply(Upsert(resizing.put_off(pod, verdict, None)))
-        yield f"kubelet {info.name} {_SAYS[verdict.decision].format(name, verdict.message)}"
+        yield ResizePutOff(name, info.name, verdict.decision, verdict.message)
 
     @property
     def caveats(self) -> Iterator[Caveat]:
         """Assumptions about kubelets, and what they do that is not modelled."""
         return caveats_of_resizes(tuple(self._assumed), tuple(self._critical))
-
-
-#: The scheduler counts a deferred resize as if it were granted, and does not count an infeasible one.
-_SAYS = {
-    "Deferred": "defers the resize of {} ({}): it keeps what it has, though the scheduler counts what it asks for",
-    "Infeasible": "finds the resize of {} infeasible ({}): it keeps what it has",
-}
 
 
 def caveats_of_resizes(assumed: tuple[str, ...], critical: tuple[str, ...]) -> Iterator[Caveat]:

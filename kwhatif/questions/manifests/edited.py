@@ -38,7 +38,8 @@ from kwhatif.questions.manifests.differences import (
 from kwhatif.questions.manifests.new_pods import NewPods, Planner, caveats_of_webhooks
 from kwhatif.questions.manifests.writes import apply, prepare
 from kwhatif.questions.session.session import Session
-from kwhatif.report.inputs import EditRow, SourceRow
+from kwhatif.report.edit_notes import AutoscalerSets, EditNote, PodsNotMade, PodsRefused
+from kwhatif.report.inputs import MadeEdit, SourceRow
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.clock import Clock, start_of
@@ -135,9 +136,8 @@ def edit_session(
     """
     found = list(problems)
     state = session.state.fork()
-    rows: list[EditRow] = []
+    made_edits: list[MadeEdit] = []
     caveats: dict[Caveat, None] = {}
-    notes_at_rest: set[str] = set()
     resizes = EditedResizes()
     daemons = DaemonPods()
     for where, edit in edits:
@@ -156,19 +156,17 @@ def edit_session(
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
         differences = Differences(before, state)
-        at_rest = (*resolved.notes_at_rest, *stale_budgets(differences))
-        notes_at_rest.update(at_rest)
-        notes = (*resolved.notes, *at_rest, *made.notes, *decided)
+        remarks = (*resolved.notes, *stale_budgets(differences), *made.notes, *decided)
         caveats |= dict.fromkeys(session.inferred if resolved.workloads else ())
-        rows.append(EditRow(edit=edit.text, touched=tuple(touched_rows(differences, edit)), notes=notes))
+        touched = tuple(touched_rows(differences, edit))
+        made_edits.append(MadeEdit(edit=edit.text, touched=touched, remarks=remarks))
     if found:
         raise InputError(found)
     caveats |= dict.fromkeys(resizes.caveats)
     if not state.nodes:
         caveats[NoNodes()] = None
-    return session.after_edits(
-        state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats, notes_at_rest
-    )
+    known = _without_older(dict.fromkeys(session.caveats), caveats)
+    return session.after_edits(state, made_edits, known | caveats)
 
 
 def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
@@ -199,7 +197,7 @@ class _Made:
         self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile], daemons: DaemonPods
     ) -> None:
         self.refusals = [message for _, message in resolved.refused]
-        self.notes: list[str] = []
+        self.notes: list[EditNote] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
         workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]
         keys = {(type(obj), key_of(obj)) for obj in resolved.workloads}
@@ -240,7 +238,7 @@ class _Made:
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             # On a fork: the planner notes there what the workloads will be, and controllers have not seen it yet.
-            self._replace_pods(others, Planner(state.fork(), "final", {}, most=most), state)
+            self._replace_pods(others, Planner(state.fork(), "final", most=most), state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, [each.object for each in workloads])
@@ -260,7 +258,7 @@ class _Made:
                 self.refusals.append(refused)
             elif refused:
                 number = max(1, _number_of(update, planner.state.cluster.get(type(obj), key_of(obj))) - count)
-                self.notes.append(f"the API server refuses {number} of its pods: {refused}")
+                self.notes.append(PodsRefused(number, refused))
             if update.left_out:
                 self._leave_out(applied, count, update.left_out, planner, state)
         state.apply(*made.changes())
@@ -268,7 +266,7 @@ class _Made:
 
     def _leave_out(self, applied: Applied, made: int, left_out: int, planner: Planner, state: State) -> None:
         if planner.most > allowed_pods(state.cluster):
-            self.notes.append(f"{left_out} more pods are not made: no node has room for them")
+            self.notes.append(PodsNotMade(left_out))
         else:
             caveat = TooManyPods(workload=applied.source.object, count=made + left_out, judged=made)
             self.caveats[caveat] = None
@@ -281,13 +279,12 @@ def _number_of(update: WorkloadUpdate, workload: object) -> int:
     return len(update.added.pods) or wanted(workload)
 
 
-def _autoscaled(workload: object, cluster: Cluster) -> Iterator[str]:
+def _autoscaled(workload: object, cluster: Cluster) -> Iterator[EditNote]:
     """A note that a HorizontalPodAutoscaler changes the number of pods."""
     if isinstance(workload, SCALABLE) and workload.spec.replicas is not None:
         scaled = cluster.get(type(workload), key_of(workload))
         if scaled is not None and scaled.spec.replicas != workload.spec.replicas:
-            names = ", ".join(key_of(each) for each in scalers_of(workload, cluster))
-            yield f"HorizontalPodAutoscaler {names} makes that {scaled.spec.replicas}"
+            yield AutoscalerSets(tuple(map(key_of, scalers_of(workload, cluster))), scaled.spec.replicas)
 
 
 def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from kwhatif.kube.model.caveat.workloads import (
     ReplicasKept,
     UnknownController,
 )
-from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.cluster import KubernetesObject, ObjectRef, key_of
 from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Container, ResourceRequirements, Toleration
@@ -41,7 +41,7 @@ from kwhatif.workloads.applied_object import Merged, merged, noted
 from kwhatif.workloads.claims import owns_claims
 from kwhatif.workloads.comparison import Rollout, WorkloadUpdate, plan_merged, plan_update, restart
 from kwhatif.workloads.counts import autoscaled, beyond, capped, keeps_number, most_pods
-from kwhatif.workloads.custom import pods_from_template_path
+from kwhatif.workloads.custom import pods_of_templates
 from kwhatif.workloads.deployment import HASH_LABEL, replica_set_of
 from kwhatif.workloads.names import with_made_up_uid
 from kwhatif.workloads.owners import pods_of_custom, reference_to
@@ -110,27 +110,15 @@ def _toleration(toleration: Toleration) -> str:
 class Planner:
     """Says what applying workloads changes, in order; the state is updated with each."""
 
-    def __init__(
-        self,
-        state: State,
-        rollout: Rollout,
-        template_paths: Mapping[str, Sequence[str]],
-        *,
-        most: int | None = None,
-    ) -> None:
+    def __init__(self, state: State, rollout: Rollout, *, most: int | None = None) -> None:
         self.state = state
         self._rollout = rollout
-        self._template_paths = template_paths
         #: The most pods of a workload to create one by one.
         self.most = most_pods(state.cluster) if most is None else most
         self._quotas = QuotaAdmission()
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
-        """What applying the workload changes; quotas no longer count the pods that go.
-
-        Raises:
-            TemplatePathError: a custom resource has no pod template where it should have one.
-        """
+        """What applying the workload changes; quotas no longer count the pods that go."""
         obj = applied.object
         if isinstance(obj, CustomResource):
             update = self.pods_of_custom(obj)
@@ -189,19 +177,13 @@ class Planner:
 
     def pods_of_custom(self, resource: CustomResource) -> WorkloadUpdate:
         """The pods of a custom resource. Its controller is not known: all its running pods are replaced."""
-        groups: tuple[ReplicaGroup, ...] = ()
-        left_out = 0
         running = tuple(pods_of_custom(resource, self.state.cluster))
-        paths = self._template_paths[resource.kind]
-        for path in paths:
-            kept = len(running) if len(paths) == 1 else 0
-            found = pods_from_template_path(resource.data, path, self.state.cluster, kept)
-            groups, left_out = groups + found.groups, left_out + found.left_out
-        added = Expansion(groups)
+        found = pods_of_templates(resource, self.state.cluster, len(running))
+        added = Expansion(found.groups)
         if not running:
-            return WorkloadUpdate("new", added=added, left_out=left_out)
-        caveat = UnknownController(workload=f"{resource.kind} {key_of(resource)}")
-        return WorkloadUpdate("changed", running, added, left_out=left_out, caveat=caveat)
+            return WorkloadUpdate("new", added=added, left_out=found.left_out)
+        caveat = UnknownController(workload=str(ObjectRef.of(resource)))
+        return WorkloadUpdate("changed", running, added, left_out=found.left_out, caveat=caveat)
 
 
 class NewPod(NamedTuple):

@@ -249,14 +249,14 @@ def _remove(pods: Sequence[Pod], api_server: ApiServer) -> None:
 def run_once(cron_job: CronJob, api_server: ApiServer) -> None:
     """Create the Job of one run."""
     if not cron_job.spec.suspend:
-        run = capped(run_of(cron_job), api_server.limits.most)
+        run = capped(run_of(cron_job), api_server.limits.maximum)
         meta = replace(run.metadata, owner_references=(reference_to(cron_job, api_server.state.cluster),))
         api_server.write(Create(with_made_up_uid(replace(run, metadata=meta))), USER, None)
 
 
 def apply_workload(merged: Any, api_server: ApiServer) -> None:
     """Store the workload, merged with the existing one."""
-    few = capped(merged, api_server.limits.most)
+    few = capped(merged, api_server.limits.maximum)
     if few is not merged and (denied := check_workload(merged, api_server.state.cluster)) is not None:
         api_server.decide(merged, denied)  # of the number that is asked for, not of the few
         return

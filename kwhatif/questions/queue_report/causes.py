@@ -9,7 +9,7 @@ from kwhatif.kube.matching.labels import selector_text
 from kwhatif.kube.matching.nodes import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.kube.matching.requests import PODS
 from kwhatif.kube.model.pod import Pod
-from kwhatif.report.queue import (
+from kwhatif.report.causes import (
     Cause,
     DevicesFreed,
     FeaturesDeclared,

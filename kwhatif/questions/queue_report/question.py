@@ -25,9 +25,10 @@ from kwhatif.questions.queue_report.play import (
 )
 from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
+from kwhatif.report.causes import Flush
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow, QueueFate, QueueRow, QueueState, WakeUpRow
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.hints import registrations

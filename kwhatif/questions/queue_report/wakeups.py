@@ -28,14 +28,9 @@ from kwhatif.questions.queue_report.causes import (
     taints,
     volumes,
 )
-from kwhatif.report import queue as rows
-from kwhatif.report.queue import (
-    Cause,
-    ClaimBound,
-    ObjectAdded,
-    PodDeleted,
-    WakeUpRow,
-)
+from kwhatif.report import causes
+from kwhatif.report.causes import Cause, ClaimBound, ObjectAdded, PodDeleted
+from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource, cluster_events
 from kwhatif.scheduler.framework.evidence import CordonedNode, PodAffinityUnmatched, UntoleratedTaint, WrongNode
@@ -198,26 +193,26 @@ def _is_cordon(verdict: Verdict) -> bool:
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.
 _LIKELIHOOD: tuple[type, ...] = (
-    rows.VictimsEnd,
-    rows.BackoffEnds,
-    rows.GateRemoved,
-    rows.ObjectAdded,
-    rows.ClaimBound,
-    rows.RoomFreed,
-    rows.MatchingPodComes,
-    rows.PodDeleted,
-    rows.MatchingPodsDeleted,
-    rows.Uncordoned,
-    rows.NodeAdded,
-    rows.TaintRemoved,
-    rows.DevicesFreed,
-    rows.VolumeDetached,
-    rows.VolumeUsable,
-    rows.NodeLabelled,
-    rows.NodeGrows,
-    rows.FeaturesDeclared,
-    rows.AnyEvent,
-    rows.Flush,
+    causes.VictimsEnd,
+    causes.BackoffEnds,
+    causes.GateRemoved,
+    causes.ObjectAdded,
+    causes.ClaimBound,
+    causes.RoomFreed,
+    causes.MatchingPodComes,
+    causes.PodDeleted,
+    causes.MatchingPodsDeleted,
+    causes.Uncordoned,
+    causes.NodeAdded,
+    causes.TaintRemoved,
+    causes.DevicesFreed,
+    causes.VolumeDetached,
+    causes.VolumeUsable,
+    causes.NodeLabelled,
+    causes.NodeGrows,
+    causes.FeaturesDeclared,
+    causes.AnyEvent,
+    causes.Flush,
 )
 #: Plugins whose objections a new node solves.
 _CURED_BY_NODES = {
@@ -244,9 +239,9 @@ def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
     if result.gated is not None:
         return tuple(_ungating(result.cycle.pod, result.gated, result.cycle.state.cluster, result.cycle.profile))
     if not result.cycle.unschedulable_plugins:
-        return (WakeUpRow(cause=rows.BackoffEnds(), enough=False),)
+        return (WakeUpRow(cause=causes.BackoffEnds(), enough=False),)
     found: list[WakeUpRow] = []
-    for wake_up in (*_Finder(result).find(), WakeUpRow(cause=rows.Flush(), enough=False)):
+    for wake_up in (*_Finder(result).find(), WakeUpRow(cause=causes.Flush(), enough=False)):
         if wake_up not in found:
             found.append(wake_up)
     return tuple(sorted(found, key=_rank))
@@ -254,14 +249,15 @@ def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
 
 def _rank(wake_up: WakeUpRow) -> tuple[bool, bool, bool, int]:
     kind = type(wake_up.cause)
-    return kind is rows.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
+    return kind is causes.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
 
 
 def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUpRow]:
     if gated.plugin == SchedulingGates.name:
         gates = pod.pod.spec.scheduling_gates
         yield from (
-            WakeUpRow(cause=rows.GateRemoved(gate.name), plugin=gated.plugin, enough=len(gates) == 1) for gate in gates
+            WakeUpRow(cause=causes.GateRemoved(gate.name), plugin=gated.plugin, enough=len(gates) == 1)
+            for gate in gates
         )
     elif gated.plugin == DynamicResources.name:
         yield from (WakeUpRow(cause=cause, plugin=gated.plugin) for cause in missing_resource_claims(pod, cluster))
@@ -271,7 +267,7 @@ def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) 
 
 def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUpRow:
     events = dict.fromkeys(label for each in registered if each.plugin == plugin for label in each.event.labels)
-    return WakeUpRow(cause=rows.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
+    return WakeUpRow(cause=causes.AnyEvent(plugin, tuple(events)), plugin=plugin, enough=False)
 
 
 class _Finder:
@@ -299,7 +295,7 @@ class _Finder:
         if isinstance(found, Preemption) and found.node is not None and found.candidates:
             pods = found.candidates[0].pods
             wakes = any(self._is_woken(pod.pod, None) for pod in pods)
-            cause = rows.VictimsEnd(found.node, tuple(pod.key for pod in pods))
+            cause = causes.VictimsEnd(found.node, tuple(pod.key for pod in pods))
             yield WakeUpRow(cause=cause, plugin="DefaultPreemption", wakes=wakes)
 
     def _of_evidence(self) -> Iterator[WakeUpRow]:
@@ -309,10 +305,10 @@ class _Finder:
     def _wakes(self, change: WakingChange) -> bool:
         """Whether a hint says that such an event wakes the pod; without an object to ask about, it does."""
         match change.cause:
-            case rows.MatchingPodsDeleted(topology_key=key, domain=domain):
+            case causes.MatchingPodsDeleted(topology_key=key, domain=domain):
                 nodes = (node for node in self._result.cycle.state.nodes if node.labels.get(key) == domain)
                 return any(self._is_woken(pod.pod, None) for node in nodes for pod in node.pods)
-            case rows.MatchingPodComes(least=False):
+            case causes.MatchingPodComes(least=False):
                 # QUIRK: (isSchedulableAfterPodChange) a pod has to match all of the terms.
                 return len(self._pod.affinity_terms.required) == 1
             case _:
@@ -344,7 +340,7 @@ class _Finder:
         )
         asked = requested(self._pod.pod)
         wanted = RequiredNodeAffinity(self._pod.pod.spec).mismatch(named(Node()))
-        cause = rows.NodeAdded(asked, wanted.terms, self._named_node())
+        cause = causes.NodeAdded(asked, wanted.terms, self._named_node())
         listening = (each.plugin for each in self._registered if each.event.matches(_NODE_ADD))
         enough = self._rejectors <= _CURED_BY_NODES and not needs_pods
         yield WakeUpRow(cause=cause, plugin=next(listening, ""), enough=enough)

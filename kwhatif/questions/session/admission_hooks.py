@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kwhatif.admission.webhooks import NewObject, asked_about
+from kwhatif.admission.webhooks import NewObject, calls_for
 from kwhatif.kube.model.caveat.manifests import AdmissionNotAsked
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.kinds import RESOURCES
@@ -52,7 +52,7 @@ def admission_not_asked(subjects: Iterable[HookSubject], cluster: Cluster) -> It
     by_name: dict[str, tuple[dict[str, bool], dict[str, None]]] = {}
     for subject in subjects:
         asked, pods = by_name.setdefault(subject.name, ({}, {}))
-        for each in asked_about(subject.obj, cluster):
+        for each in calls_for(subject.obj, cluster):
             asked[each.name] = asked.get(each.name, True) and each.is_unsure
         pods.update(dict.fromkeys(subject.pods))
     groups: dict[tuple[tuple[str, bool], ...], list[str]] = {}

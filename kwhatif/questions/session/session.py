@@ -34,7 +34,7 @@ from kwhatif.questions.session.node_autoscalers import Scaling, nodes_not_added
 from kwhatif.questions.session.stand_ins import stand_in_rows
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
-from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
+from kwhatif.report.inputs import MadeEdit, SchedulerInfo, SnapshotInfo
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import run_pre_enqueue
@@ -160,12 +160,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     #: Custom kinds of which pods are made, in manifests too; None: the built-in ones.
     workload_kinds: Any = None
     #: The edits that were made, and the session as it was without them.
-    changes: tuple[EditRow, ...] = ()
+    changes: tuple[MadeEdit, ...] = ()
     unedited: Session | None = None
     #: The autoscaler that adds nodes for pods that find no room; None: no node comes.
     scaling: Scaling | None = None
-    #: Notes of these edits that are true only without reactions.
-    notes_at_rest: frozenset[str] = frozenset()
     #: Notes the attempts of questions, if the caller wants to know when to ask again.
     attempts: AttemptLog | None = None
 
@@ -245,15 +243,12 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         state.apply(*map(Upsert, objects), facts)
         return replace(self, state=state, inferred=tuple(said_of(found, self.cluster)), has_owners=True)
 
-    def after_edits(
-        self, state: State, changes: Sequence[EditRow], caveats: Iterable[Caveat], notes_at_rest: Iterable[str] = ()
-    ) -> Session:
+    def after_edits(self, state: State, changes: Sequence[MadeEdit], caveats: Iterable[Caveat]) -> Session:
         """The session after edits: another snapshot, and all caveats about it."""
         return self._but(
             state=state,
             changes=(*self.changes, *changes),
             caveats=tuple(caveats),
-            notes_at_rest=self.notes_at_rest.union(notes_at_rest),
             unedited=self.unedited or self,
         )
 
@@ -345,14 +340,11 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
                 ),
                 taken_at=self.taken_at,
             ),
-            changes=tuple(map(self._going_on, self.changes)) if command in _PLAYED else self.changes,
+            changes=tuple(each.in_simulation() for each in self.changes) if command in _PLAYED else self.changes,
             caveat_details=merged(without_modelled(caveats, self.cluster) if groups else caveats),
             decisions=tuple(decisions),
             stand_ins=stand_in_rows(self.cluster),
         )
-
-    def _going_on(self, row: EditRow) -> EditRow:
-        return replace(row, notes=tuple(note for note in row.notes if note not in self.notes_at_rest))
 
 
 def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:

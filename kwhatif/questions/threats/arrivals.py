@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.matching.pods import ALL_PODS
-from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from kwhatif.kube.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, to_text
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.meta import Requirement
@@ -34,7 +34,7 @@ from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied, restarted_workloads, with_groups
 from kwhatif.questions.manifests.new_pods import NewPod, NewPods, Planner
-from kwhatif.questions.rows import owner_and_workload, text_of
+from kwhatif.questions.rows import owner_and_workload
 from kwhatif.questions.session.session import Session
 from kwhatif.report.risks import ThreatRow
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
@@ -67,7 +67,7 @@ def next_pods(session: Session) -> Iterator[NextPod | Caveat]:
     Not of a DaemonSet, which has one for each node, and not of a bare pod.
     """
     session = session.with_owners()
-    planner = Planner(session.state.fork(), "final", {})
+    planner = Planner(session.state.fork(), "final")
     new_pods = NewPods(ApiServer.standing(session.state.fork()))
     assumed: dict[Caveat, None] = {}
     for restarted in restarted_workloads(session.cluster):
@@ -254,8 +254,8 @@ class _OfClass:
             name="main",
             image="new",
             resources=ResourceRequirements(
-                requests={resource: text_of(resource, amount)},
-                limits={resource: text_of(resource, amount)} if resource not in _STEPS else {},
+                requests={resource: to_text(resource, amount)},
+                limits={resource: to_text(resource, amount)} if resource not in _STEPS else {},
             ),
         )
         meta = PodMeta(name="new", namespace="default")

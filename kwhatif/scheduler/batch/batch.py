@@ -32,7 +32,6 @@ from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.batch.signature import Changed, SharedCandidates, Signature, sharing_key
 from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.incremental import (
     Incremental,
     NormalizesByRange,
@@ -113,7 +112,7 @@ _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSI
 
 def followed_kinds(cycle: Cycle) -> frozenset[type]:
     """The kinds whose objects may change."""
-    if any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins):
+    if cycle.profile.has_custom_plugins:
         return _FOLLOWED
     return _HARMLESS if cycle.pod.pod.spec.volumes else _HARMLESS | _OF_VOLUMES
 

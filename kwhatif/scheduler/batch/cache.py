@@ -15,7 +15,6 @@ from kwhatif.scheduler.batch.batch import Batch, can_be_kept_up, without_nominat
 from kwhatif.scheduler.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.scheduler.batch.signature import SharedCandidates, Signature, Signer
 from kwhatif.scheduler.framework.attempt import attempt, run_pre_enqueue
-from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.opportunistic_batch import OpportunisticBatch, Placed, ScoredNode
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.reference import is_reference
@@ -111,7 +110,7 @@ class BatchCache:
         self._owner_token = object()
         self._signer = Signer(profile)
         #: Extenders are not called more often than necessary, and custom plugins may have side effects.
-        self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
+        self._asks_base = not profile.extenders and not profile.has_custom_plugins
         self._opportunistic = OpportunisticBatch(profile, state)
         self._options = options
         self._node_results = profile.node_results

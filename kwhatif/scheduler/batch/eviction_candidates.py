@@ -14,7 +14,6 @@ from kwhatif.scheduler.batch.feasible_nodes import all_ties, node_of
 from kwhatif.scheduler.batch.node_class import ClassVerdicts, NodeClass
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
-from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.incremental import class_state, node_class
 from kwhatif.scheduler.framework.plugin import NodeFilter, PostFilterKind, Reads, post_filter_kind
 from kwhatif.scheduler.framework.status import Code, Status, Verdict, fit_error, histogram, with_post_filter
@@ -137,7 +136,7 @@ def post_filter_message(cycle: Cycle, why: str) -> str | None:
     said: list[str] = []
     own = f"preemption: {why}"
     for plugin in cycle.profile.post_filter:
-        evicts = isinstance(unguarded(plugin), EvictsByPolicy)
+        evicts = isinstance(plugin, EvictsByPolicy)
         if evicts and own not in said:
             said.append(own)
             continue
@@ -354,7 +353,7 @@ class EvictionCandidates:
 
 def candidates_after(cycle: Cycle, found: Preemption, budgets: Budgets) -> EvictionCandidates | None:
     """The candidates after preemption for the first pod; None if they cannot be updated."""
-    for plugin in map(unguarded, cycle.profile.post_filter):
+    for plugin in cycle.profile.post_filter:
         kind = post_filter_kind(plugin)
         if isinstance(plugin, EvictsByPolicy):
             evaluates = kind is PostFilterKind.EVALUATES

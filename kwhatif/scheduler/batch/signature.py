@@ -26,7 +26,6 @@ from kwhatif.kube.model.storage import InTreeDisks, Volume
 from kwhatif.kube.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.scheduler.batch.eviction_candidates import EvictionCandidates
 from kwhatif.scheduler.framework.cycle import Cycle
-from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.incremental import Reprieving, Signed
 from kwhatif.scheduler.framework.plugin import NodeFilter, PostFilterPlugin, Reads, by_claims
 from kwhatif.scheduler.framework.profile import Profile
@@ -79,9 +78,7 @@ class Signer:
     def __init__(self, profile: Profile) -> None:
         claim_readers = by_claims(profile.pre_filter)
         #: Whether plugins may read anything: custom plugins, or those whose PreFilter is disabled.
-        self.reads_all = any(isinstance(plugin, GuardedPlugin) for plugin in profile.plugins) or (
-            claim_readers.keys() != by_claims(profile.filter).keys()
-        )
+        self.reads_all = profile.has_custom_plugins or (claim_readers.keys() != by_claims(profile.filter).keys())
         self._claim_readers = () if self.reads_all else tuple(claim_readers.values())
         self._specs = _ByIdentity[_SignedSpec]()
         #: The text of a selector of a controller, and the labels that it reads.
@@ -212,7 +209,7 @@ def sharing_key(cycle: Cycle, candidates: EvictionCandidates) -> Hashable | None
     """Cycles with equal keys have the same candidates on the same state; None: they cannot be shared."""
     if cycle.node_set is not None or cycle.pre_filter_message or cycle.absent or cycle.placement is not None:
         return None
-    if any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins):
+    if cycle.profile.has_custom_plugins:
         return None
     if not all(map(_is_known, cycle.profile.post_filter)):
         return None

@@ -7,29 +7,27 @@ what they are passed (`shown`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import redirect_stdout
-from copy import copy
 from functools import cache, partial
-from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from kwhatif.errors import KwhatifError, PluginFailed
-from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import ByShape, ByShapeExcept
-from kwhatif.scheduler.framework.incremental import (
-    Incremental,
-    NormalizesByRange,
-    Relaxing,
-    Selective,
-    tracks_pods,
+from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, Relaxing, Selective, tracks_pods
+from kwhatif.scheduler.framework.plugin import (
+    NodeFilter,
+    NodeScorer,
+    PostFilterResult,
+    PreemptsBesideTheLoop,
+    Reads,
+    post_filter_kind,
 )
-from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
-from kwhatif.scheduler.framework.shown import shown, shown_cycle, shown_node, shown_pod
+from kwhatif.scheduler.framework.shown import view
 from kwhatif.scheduler.framework.status import Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 
 T = TypeVar("T")
 
@@ -48,8 +46,8 @@ class CallSite(NamedTuple):
     """Which plugin is called for which pod, at which extension point and node."""
 
     plugin: str
-    point: str
-    pod: str
+    point: str = ""
+    pod: str = ""
     node: str = ""
 
     def call(self, function: Callable[..., Any], *arguments: object, returns: type[T] | tuple[type, ...]) -> T:
@@ -73,11 +71,12 @@ class CallSite(NamedTuple):
 
     def at(self, point: str, arguments: Sequence[object]) -> CallSite:
         """The place of a call with these arguments; `{pod}` in the point stands for the pod among them."""
-        pod = next((each.key for each in arguments if isinstance(each, PodInfo)), "")
+        pods = (each.pod if isinstance(each, Cycle) else each for each in arguments)
+        pod = next((each.key for each in pods if isinstance(each, PodInfo)), "")
         node = next((each.name for each in arguments if isinstance(each, NodeInfo)), "")
-        return self._replace(point=point.format(point=self.point, pod=pod), node=node)
+        return self._replace(point=point.format(point=self.point, pod=pod), pod=self.pod or pod, node=node)
 
-    def fields(self, owner: object, **kinds: type | tuple[type, ...]) -> list[Any]:
+    def fields(self, owner: object, kinds: dict[str, _Returns]) -> dict[str, Any]:
         """The fields of an object that a plugin returned; they may be properties, which can raise.
 
         Raises:
@@ -87,12 +86,13 @@ class CallSite(NamedTuple):
         for (name, kind), value in zip(kinds.items(), found, strict=True):
             if not issubclass(type(value), kind):
                 self.fail(f"{name} is of type {type(value).__name__}", None)
-        return found
+        return dict(zip(kinds, found, strict=True))
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
         """Raise the error with what happened, and where."""
+        asked = f" for pod {self.pod}" if self.pod else ""
         node = f" on node {self.node}" if self.node else ""
-        raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
+        raise PluginFailed(f"plugin {self.plugin} failed in {self.point}{asked}{node}: {what}") from cause
 
 
 def described(failure: BaseException) -> str:
@@ -103,163 +103,104 @@ def described(failure: BaseException) -> str:
         return f"{type(failure).__name__}, which cannot be printed"
 
 
-class GuardedPlugin:
-    """A guarded plugin; it has the same methods, and so the same extension points."""
-
-    def __init__(self, inner: Any) -> None:
-        self.name: str = inner.name
-        self.inner = inner
-        for method in _POINTS:
-            if hasattr(inner, method):
-                setattr(self, method, partial(_call_plugin, inner, method))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """In another process the methods are guarded again."""
-        return type(self), (self.inner,)
-
-
-def unguarded(plugin: object) -> object:
-    """The plugin itself, whether it is guarded or not."""
-    return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
-
-
-#: What a method may return.
+#: What a method may return, or a field may be.
 _Returns = type | tuple[type, ...]
-
-_POINTS: dict[str, tuple[str, _Returns]] = {
-    "pre_enqueue": ("PreEnqueue", Status),
-    "pre_filter": ("PreFilter", (NodeFilter, Status)),
-    "pre_score": ("PreScore", (NodeScorer, Status)),
-    "post_filter": ("PostFilter", PostFilterResult),
-}
-
-
-def _call_plugin(plugin: Any, name: str, *arguments: Any) -> object:
-    """Call the plugin's method of an extension point; what it compiles is guarded, too."""
-    point, returns = _POINTS[name]
-    method = getattr(plugin, name)
-    # A PostFilter that is inherited asks a policy of the plugin's, which has a guard of its own.
-    is_inherited = name == "post_filter" and getattr(method, "__module__", "").startswith("kwhatif.")
-    first = arguments[0]
-    site = CallSite(plugin.name, point, (first.pod if isinstance(first, Cycle) else first).key)
-    found: object = site.call(method, *(arguments if is_inherited else map(_view, arguments)), returns=returns)
-    if isinstance(found, NodeFilter):
-        return _guard_filter(found, site)
-    return _guard_scorer(found, site._replace(point="Score")) if isinstance(found, NodeScorer) else found
-
-
-def _view(argument: Any) -> Any:
-    """The view of an argument that a plugin gets."""
-    for kind, view in _VIEWS.items():
-        if isinstance(argument, kind):
-            return view(argument)
-    if isinstance(argument, list | tuple) and argument and isinstance(argument[0], NodeInfo):
-        return tuple(map(shown_node, argument))
-    return argument
-
-
-_VIEWS: dict[type, Callable[[Any], object]] = {
-    PodInfo: shown_pod,
-    NodeInfo: shown_node,
-    State: shown,
-    Cycle: shown_cycle,
-}
-
-#: The methods of a filter or scorer by the class that has them: the words for the point, and what it may return.
+#: The methods of a plugin, of filters and of scorers, by the class that has them: the point, and what may be returned.
 _METHODS: dict[type, dict[str, tuple[str, _Returns]]] = {
-    NodeFilter: {"filter": ("Filter", Status)},
+    object: {
+        "pre_enqueue": ("PreEnqueue", Status),
+        "pre_filter": ("PreFilter", (NodeFilter, Status)),
+        "pre_score": ("PreScore", (NodeScorer, Status)),
+        "post_filter": ("PostFilter", PostFilterResult),
+        "events_to_register": ("EventsToRegister", (list, tuple)),
+    },
+    NodeFilter: {
+        "filter": ("Filter", Status),
+        "fork": ("Filter (fork)", NodeFilter),
+        "add_pod": ("AddPod of {pod}", object),
+        "remove_pod": ("RemovePod of {pod}", object),
+        "reserve": ("Reserve", tuple),
+    },
     Selective: {
         "affected_by": ("Filter (affected_by {pod})", bool),
         "affected_on": ("Filter (affected_on)", bool),
     },
     Incremental: {
+        "fork_with": ("{point} (fork_with)", (NodeFilter, NodeScorer)),
         "apply_pod_change": ("{point} (apply_pod_change {pod})", (frozenset, type(None))),
         "node_class": ("{point} (node_class)", Hashable),
         "class_state": ("{point} (class_state)", Hashable),
         "update_feasible_count": ("{point} (update_feasible_count)", object),
     },
-    NodeScorer: {"score": ("Score", int)},
+    NodeScorer: {"score": ("Score", int), "normalize": ("NormalizeScore", list)},
 }
-#: Only filters that have them are forked for every candidate node.
-_OF_TRACKERS: dict[str, tuple[str, _Returns]] = {
-    "add_pod": ("AddPod of {pod}", object),
-    "remove_pod": ("RemovePod of {pod}", object),
+_FIELDS: dict[type, dict[str, _Returns]] = {
+    NodeFilter: {"only_nodes": (frozenset, type(None)), "reads": Reads, "reserves": bool},
+    NodeScorer: {"reads": Reads, "normalizes": bool},
+    Relaxing: {"relaxing": bool},
+    ByShape: {"by_shape": bool},
 }
+#: The classes that a guard may have, without those that only speed up built-in plugins.
+_KINDS = (Selective, Relaxing, Incremental, ByShape, NormalizesByRange, NodeFilter, NodeScorer)
+
+
+class GuardedPlugin:
+    """A guarded plugin; it has the same methods, and so the same extension points."""
+
+    is_custom = True
+
+    def __init__(self, inner: Any) -> None:
+        self.name: str = inner.name
+        self.post_filter_kind = post_filter_kind(inner)
+        self._inner, self._site = inner, CallSite(inner.name)
+        for name, call in _METHODS[object].items():
+            if hasattr(inner, name):
+                setattr(self, name, partial(_forwarded(name, *call), self))
+        if isinstance(inner, PreemptsBesideTheLoop):
+            self.preempts_beside_the_loop = inner.preempts_beside_the_loop
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """In another process the methods are guarded again."""
+        return type(self), (self._inner,)
+
+
+def _guarded(inner: Any, site: CallSite) -> Any:
+    """The guard of a filter or scorer."""
+    kinds = [kind for kind in _KINDS if isinstance(inner, kind)]
+    if isinstance(inner, ByShapeExcept):  # a node at a time is exact, too, and has no exceptions
+        kinds.remove(ByShape)
+    is_filter = isinstance(inner, NodeFilter)
+    guard = _guard_class(tuple(kinds), tracks=is_filter and tracks_pods(inner))()
+    guard._inner, guard._site = inner, site._replace(point="Filter" if is_filter else "Score", node="")
+    for kind in kinds:
+        vars(guard).update(guard._site.fields(inner, _FIELDS.get(kind, {})))
+    return guard
 
 
 @cache
-def _guard_class(base: type, kinds: tuple[type, ...], *, tracks: bool = False) -> Any:
-    """A class with the methods of these kinds, without those that only speed up built-in plugins."""
-    methods = dict(_OF_TRACKERS) if tracks else {}
-    for kind in (*base.__mro__, *kinds):
-        methods |= _METHODS.get(kind, {})
-    return type("_Guarded", (base, *kinds), {name: _forwarded(name, *call) for name, call in methods.items()})
+def _guard_class(kinds: tuple[type, ...], *, tracks: bool) -> Any:
+    """A class with the methods of these kinds; only filters that track pods are forked for every candidate node."""
+    calls = {name: call for kind in kinds for name, call in _METHODS.get(kind, {}).items()}
+    if not tracks:
+        calls = {name: call for name, call in calls.items() if name not in ("add_pod", "remove_pod")}
+    return type("_Guarded", kinds, {name: _forwarded(name, *call) for name, call in calls.items()})
 
 
 def _forwarded(name: str, point: str, returns: _Returns) -> Callable[..., object]:
-    def method(self: _Guarded, *arguments: object) -> object:
-        site = self._site.at(point, arguments)
-        found: object = site.call(getattr(self._inner, name), *map(_view, arguments), returns=returns)
-        return found
+    """A guard's method: it calls the method of the plugin's object; what that compiles is guarded, too."""
+
+    def method(guard: Any, *arguments: Any) -> object:
+        site: CallSite = guard._site.at(point, arguments)
+        inner = getattr(guard._inner, name)
+        # A PostFilter that is inherited asks a policy of the plugin's, which has a guard of its own.
+        is_inherited = name == "post_filter" and getattr(inner, "__module__", "").startswith("kwhatif.")
+        views = arguments if is_inherited else tuple(map(view, arguments))
+        if returns is tuple:
+            found = site.call(lambda: tuple(inner(*views)), returns=tuple)
+        else:
+            found = site.call(inner, *views, returns=returns)
+        if name == "normalize" and not (len(found) == len(views[1]) and all(isinstance(each, int) for each in found)):
+            site.fail(f"it returned {found!r}, not {len(views[1])} whole numbers", None)
+        return _guarded(found, site) if isinstance(found, NodeFilter | NodeScorer) else found
 
     return method
-
-
-class _Guarded:
-    _inner: Any
-    _site: CallSite
-
-    def fork_with(self, state: State) -> Self:
-        other = copy(self)
-        site = self._site.at("{point} (fork_with)", ())
-        other._inner = site.call(self._inner.fork_with, shown(state), returns=Incremental)
-        return other
-
-
-def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
-    kinds = tuple(kind for kind in (Selective, Relaxing, Incremental) if isinstance(inner, kind))
-    guard: NodeFilter = _guard_class(_GuardedFilter, kinds, tracks=tracks_pods(inner))(inner, site)
-    if isinstance(guard, Relaxing):
-        (guard.relaxing,) = site._replace(point="Filter").fields(inner, relaxing=bool)
-    return guard
-
-
-class _GuardedFilter(_Guarded, NodeFilter):
-    def __init__(self, inner: NodeFilter, site: CallSite) -> None:
-        self._inner = inner
-        self._site = site._replace(point="Filter")
-        self.only_nodes, self.reads, self.reserves = self._site.fields(
-            inner, only_nodes=(frozenset, type(None)), reads=Reads, reserves=bool
-        )
-
-    def fork(self) -> Self:
-        site = self._site._replace(point="Filter (fork)")
-        return cast("Self", _guard_filter(site.call(self._inner.fork, returns=NodeFilter), self._site))
-
-    def reserve(self, node: NodeInfo, state: State) -> Iterable[KubernetesObject]:
-        site = self._site._replace(point="Reserve", node=node.name)
-        return site.call(lambda: tuple(self._inner.reserve(shown_node(node), shown(state))), returns=tuple)
-
-
-def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
-    kinds: list[type] = [kind for kind in (Incremental, ByShape, NormalizesByRange) if isinstance(inner, kind)]
-    if isinstance(inner, ByShapeExcept):  # a node at a time is exact, too, and has no exceptions
-        kinds.remove(ByShape)
-    guard: NodeScorer = _guard_class(_GuardedScorer, tuple(kinds))(inner, site)
-    if isinstance(guard, ByShape):
-        (guard.by_shape,) = site.fields(inner, by_shape=bool)
-    return guard
-
-
-class _GuardedScorer(_Guarded, NodeScorer):
-    def __init__(self, inner: NodeScorer, site: CallSite) -> None:
-        self._inner = inner
-        self._site = site
-        self.reads, self.normalizes = site.fields(inner, reads=Reads, normalizes=bool)
-
-    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        site = self._site._replace(point="NormalizeScore")
-        normalized: list[int] = site.call(self._inner.normalize, scores, tuple(map(shown_node, nodes)), returns=list)
-        if len(normalized) != len(nodes) or not all(isinstance(score, int) for score in normalized):
-            site.fail(f"it returned {normalized!r}, not {len(nodes)} whole numbers", None)
-        return normalized

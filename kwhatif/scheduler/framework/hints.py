@@ -16,10 +16,10 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.cycle import EXTENDER
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.scheduler.framework.guard import CallSite, GuardedPlugin, unguarded
-from kwhatif.scheduler.framework.plugin import Plugin
+from kwhatif.scheduler.framework.guard import CallSite
+from kwhatif.scheduler.framework.plugin import Plugin, is_custom
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.framework.shown import shown_cluster, shown_object, shown_pod
+from kwhatif.scheduler.framework.shown import view
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -147,14 +147,11 @@ def _of(plugin: Plugin) -> list[Registration]:
 
 
 def _entries(plugin: Plugin) -> Sequence[ClusterEventWithHint]:
-    inner = unguarded(plugin)
-    if not isinstance(inner, EnqueueExtensions):
+    if not isinstance(plugin, EnqueueExtensions):
         return EVERY_EVENT
-    if not isinstance(plugin, GuardedPlugin):
-        return inner.events_to_register()
-    entries: Sequence[ClusterEventWithHint] = CallSite(plugin.name, "EventsToRegister", "").call(
-        inner.events_to_register, returns=(list, tuple)
-    )
+    entries = plugin.events_to_register()
+    if not is_custom(plugin):
+        return entries
     return [entry._replace(queueing_hint=_guarded(plugin.name, entry.queueing_hint)) for entry in entries]
 
 
@@ -164,8 +161,7 @@ def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
 
     def guarded(pod: PodInfo, old: Any, new: Any, cluster: Cluster) -> QueueingHint:
         site = CallSite(plugin, "QueueingHint", pod.key)
-        event = (None if each is None else shown_object(each) for each in (old, new))
-        return site.call(hint, shown_pod(pod), *event, shown_cluster(cluster), returns=QueueingHint)
+        return site.call(hint, *map(view, (pod, old, new, cluster)), returns=QueueingHint)
 
     return guarded
 

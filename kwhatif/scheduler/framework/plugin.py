@@ -151,6 +151,11 @@ class ScorePlugin(Plugin, Protocol):
         """
 
 
+def is_custom(plugin: object) -> bool:
+    """Whether the user wrote the plugin (`guard.GuardedPlugin`): such a plugin may read anything."""
+    return getattr(plugin, "is_custom", False)
+
+
 def always(status: Status) -> Callable[..., Status]:
     """A method of a plugin that always gives the same answer."""
     return lambda *_: status
@@ -197,10 +202,11 @@ class PostFilterKind(Enum):
     REPORTS = 1
 
 
-def post_filter_kind(plugin: object) -> PostFilterKind | None:
+def post_filter_kind(plugin: Any) -> PostFilterKind | None:
     """The kind of the plugin's PostFilter; None: unknown."""
     owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
-    return vars(owner).get("post_filter_kind")
+    kind: PostFilterKind | None = vars(plugin if is_custom(plugin) else owner).get("post_filter_kind")
+    return kind
 
 
 class Placement(NamedTuple):

@@ -19,6 +19,7 @@ from kwhatif.scheduler.framework.plugin import (
     PostFilterPlugin,
     PreEnqueuePlugin,
     ScorePlugin,
+    is_custom,
 )
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -82,6 +83,11 @@ class Profile(msgspec.Struct, frozen=True):
     def plugins(self) -> tuple[Plugin, ...]:
         """All plugins, once for each point that they are enabled at."""
         return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
+
+    @property
+    def has_custom_plugins(self) -> bool:
+        """Whether any plugin is the user's own."""
+        return any(map(is_custom, self.plugins))
 
 
 def scheduler_of(pod: Pod) -> str:

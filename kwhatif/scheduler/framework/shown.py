@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from operator import is_
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -71,16 +71,20 @@ V = TypeVar("V")
 _KEPT = 100_000
 #: Objects and their copies by id; keeping the object prevents reuse of its id.
 _SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
-NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
+_NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
 
 
-def shown_cluster(cluster: Cluster) -> Cluster:
-    """A read-only view of the objects."""
-    return cluster if isinstance(cluster, _ShownObjects) else show(cluster.fork(), cluster)
+def view(value: Any) -> Any:
+    """What a plugin gets instead of this value. Plain values, and objects of other classes, are given as they are."""
+    if type(value) in _PLAIN:
+        return value
+    for kind, show in _VIEWS.items():
+        if isinstance(value, kind):
+            return show(value)
+    return value
 
 
-def shown_object(obj: ObjectT) -> ObjectT:
-    """A read-only copy of the object."""
+def _shown_object(obj: ObjectT) -> ObjectT:
     known = _SHOWN_OBJECTS.get(id(obj))
     if known is None:
         if len(_SHOWN_OBJECTS) >= _KEPT:
@@ -89,54 +93,11 @@ def shown_object(obj: ObjectT) -> ObjectT:
     return cast("ObjectT", known[1])
 
 
-def show(view: Cluster, cluster: Cluster) -> Cluster:
-    """Make a fork of the objects read-only."""
-    view.__class__ = _ShownObjects
-    vars(view)["_shown"] = cluster
-    facts = cluster.facts
-    view._facts = replace(
-        facts, unread=MappingProxyType(facts.unread), scheduling_events=MappingProxyType(facts.scheduling_events)
-    )
-    return view
+class _Values(Mapping[K, V]):
+    """A mapping with views of the values."""
 
-
-class _ShownObjects(StateObjects):
-    #: The cluster that this is a fork of.
-    _shown: Cluster
-
-    def all(self, kind: type[ObjectT]) -> Mapping[str, ObjectT]:
-        return Copies(super().all(kind), shown_object)
-
-    def get(self, kind: type[ObjectT], key: str) -> ObjectT | None:
-        found = super().get(kind, key)
-        return None if found is None else shown_object(found)
-
-    def select(self, kind: type[ObjectT], keys: Iterable[str]) -> list[ObjectT]:
-        return list(map(shown_object, super().select(kind, keys)))
-
-    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
-        """Values that kwhatif's own rules derive are shared; those of a plugin are built from the read-only view."""
-        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
-        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
-        return made
-
-    _refusal = NOT_CHANGED
-
-
-class _OfShown(NamedTuple):
-    """Builds a value from a read-only view of the objects."""
-
-    build: Callable[[Cluster], Any]
-
-    def __call__(self, cluster: Cluster) -> Any:
-        return self.build(shown_cluster(cluster))
-
-
-class Copies(Mapping[K, V]):
-    """A mapping whose values are copied on access."""
-
-    def __init__(self, values: Mapping[K, V], copy: Callable[[V], V]) -> None:
-        self._values, self._copy = values, copy
+    def __init__(self, values: Mapping[K, V]) -> None:
+        self._values = values
 
     def __len__(self) -> int:
         return len(self._values)
@@ -145,47 +106,95 @@ class Copies(Mapping[K, V]):
         return iter(self._values)
 
     def __getitem__(self, key: K) -> V:
-        return self._copy(self._values[key])
+        return cast("V", view(self._values[key]))
 
 
-def shown(state: State) -> State:
-    """The state with read-only collections, and with copies of nodes on access."""
-    view = state.fork()
-    view.__class__ = _Shown
-    show(view.cluster, state.cluster)
-    return view
+class _Items(Sequence[V]):
+    """A sequence with views of the items."""
+
+    def __init__(self, items: Sequence[V]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._items[index]
+        return _Items(found) if isinstance(index, slice) else view(found)
 
 
-def shown_cycle(cycle: Cycle) -> Cycle:
-    """The cycle as PostFilter gets it, with read-only pods, nodes and objects."""
-    view = copy(cycle)
-    view.pod, view.state = shown_pod(cycle.pod), shown(cycle.state)
-    view.feasible = tuple(map(shown_node, cycle.feasible))
-    vars(view)["compiled"] = MappingProxyType(cycle.compiled)
-    vars(view)["verdicts"] = MappingProxyType(cycle.verdicts)
-    view.filters, view.skipped_until = cycle.filters.copy(), cycle.skipped_until.copy()
-    view.asked, view.unschedulable_plugins = cycle.asked.copy(), cycle.unschedulable_plugins.copy()
-    return view
+def _shown_list(values: list[Any]) -> Sequence[Any]:
+    return values.copy() if not values or type(values[0]) in _PLAIN else _Items(values)
 
 
-def shown_pod(pod: PodInfo) -> PodInfo:
+# --- objects -------------------------------------------------------------------------------------------
+
+
+def _shown_cluster(cluster: Cluster) -> Cluster:
+    return cluster if isinstance(cluster, _ShownObjects) else _show(cluster.fork(), cluster)
+
+
+def _show(fork: Cluster, cluster: Cluster) -> Cluster:
+    """Make a fork of the objects read-only."""
+    fork.__class__ = _ShownObjects
+    vars(fork)["_shown"] = cluster
+    facts = cluster.facts
+    fork._facts = replace(facts, unread=_Values(facts.unread), scheduling_events=_Values(facts.scheduling_events))
+    return fork
+
+
+class _ShownObjects(StateObjects):
+    _refusal = _NOT_CHANGED
+    #: The cluster that this is a fork of.
+    _shown: Cluster
+
+    def all(self, kind: type[ObjectT]) -> Mapping[str, ObjectT]:
+        return _Values(super().all(kind))
+
+    def get(self, kind: type[ObjectT], key: str) -> ObjectT | None:
+        found = super().get(kind, key)
+        return None if found is None else _shown_object(found)
+
+    def select(self, kind: type[ObjectT], keys: Iterable[str]) -> list[ObjectT]:
+        return list(map(_shown_object, super().select(kind, keys)))
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """Values that kwhatif's own rules derive are shared; those of a plugin are built from the read-only view."""
+        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
+        return made
+
+
+class _OfShown(NamedTuple):
+    """Builds a value from a read-only view of the objects."""
+
+    build: Callable[[Cluster], Any]
+
+    def __call__(self, cluster: Cluster) -> Any:
+        return self.build(_shown_cluster(cluster))
+
+
+# --- nodes and pods ------------------------------------------------------------------------------------
+
+
+def _shown_pod(pod: PodInfo) -> PodInfo:
     """A read-only view of the pod: always the same object, as a plugin may compare identities."""
     if isinstance(pod, _ShownPod):
         return pod
-    view = _SHOWN_PODS.get(pod)
-    if view is None:
-        view = _SHOWN_PODS[pod] = _ShownPod(pod)
-    return view
+    shown = _SHOWN_PODS.get(pod)
+    if shown is None:
+        shown = _SHOWN_PODS[pod] = _ShownPod(pod)
+    return shown
 
 
-def shown_node(node: NodeInfo) -> NodeInfo:
+def _shown_node(node: NodeInfo) -> NodeInfo:
     """A copy of the node, with its own labels, and with read-only pods."""
     if node._cut_from is not None:
         node.used_ports()  # computed by comparing pods
-    view = node.clone()
-    view.node, view.labels = shown_object(node.node), dict(node.labels)
-    view.pods = list(map(shown_pod, view.pods))
-    return view
+    copied = node.clone()
+    copied.node, copied.labels = _shown_object(node.node), dict(node.labels)
+    copied.pods = list(map(_shown_pod, copied.pods))
+    return copied
 
 
 class _ShownPod(PodInfo):
@@ -232,71 +241,57 @@ _FOUND_OUT = frozenset({"_ports", "_affinity_terms", "_derived", "memos", "budge
 _SHOWN_PODS: WeakKeyDictionary[PodInfo, _ShownPod] = WeakKeyDictionary()
 
 
-class _Shown(State):
-    """The properties are those of `State`."""
+# --- state and cycle -----------------------------------------------------------------------------------
 
-    @property
-    def nodes(self) -> Sequence[NodeInfo]:
-        return _Nodes(super().nodes)
 
-    @property
-    def by_name(self) -> Mapping[str, NodeInfo]:
-        return Copies(super().by_name, shown_node)
+def _shown_state(state: State) -> State:
+    shown = state.fork()
+    shown.__class__ = _ShownState
+    _show(shown.cluster, state.cluster)
+    return shown
 
-    @property
-    def of_shape(self) -> Mapping[int, NodeInfo]:
-        return Copies(super().of_shape, shown_node)
 
-    @property
-    def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
-        names, shapes = super().names_and_shapes
-        return tuple(names), tuple(shapes)
-
-    @property
-    def places(self) -> Mapping[str, int]:
-        return MappingProxyType(super().places)
+class _ShownState(State):
+    """Its properties are views of those of `State`."""
 
     def node(self, name: str) -> NodeInfo | None:
-        found = super().node(name)
-        return None if found is None else shown_node(found)
-
-    @property
-    def pods(self) -> Mapping[str, PodInfo]:
-        return Copies(super().pods, shown_pod)
-
-    @property
-    def pending(self) -> Mapping[str, PodInfo]:
-        return Copies(super().pending, shown_pod)
-
-    @property
-    def nominated(self) -> Mapping[str, Sequence[PodInfo]]:
-        return Copies(super().nominated, _shown_pods)
-
-    @property
-    def strays(self) -> Mapping[str, Sequence[PodInfo]]:
-        return Copies(super().strays, _shown_pods)
+        return cast("NodeInfo | None", view(super().node(name)))
 
     def fork(self) -> State:
-        return shown(super().fork())
+        return _shown_state(super().fork())
 
-    def apply(self, *changes: Change) -> Touched:
-        raise TypeError(NOT_CHANGED)
-
-
-def _shown_pods(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
-    return tuple(map(shown_pod, pods))
+    def apply(self, *_: Change) -> Touched:
+        raise TypeError(_NOT_CHANGED)
 
 
-class _Nodes(Sequence[NodeInfo]):
-    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
-        self._nodes = nodes
+def _shown_property(inner: property) -> property:
+    return property(lambda state: view(inner.__get__(state)))
 
-    def __len__(self) -> int:
-        return len(self._nodes)
 
-    @overload
-    def __getitem__(self, index: int) -> NodeInfo: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[NodeInfo]: ...
-    def __getitem__(self, index: int | slice) -> NodeInfo | Sequence[NodeInfo]:
-        return _Nodes(self._nodes[index]) if isinstance(index, slice) else shown_node(self._nodes[index])
+for _name, _inner in vars(State).items():
+    if isinstance(_inner, property):
+        setattr(_ShownState, _name, _shown_property(_inner))
+
+
+def _shown_cycle(cycle: Cycle) -> Cycle:
+    """The cycle as PostFilter gets it, with read-only pods, nodes and objects."""
+    shown = copy(cycle)
+    shown.pod, shown.state = _shown_pod(cycle.pod), _shown_state(cycle.state)
+    shown.feasible = tuple(map(_shown_node, cycle.feasible))
+    vars(shown).update(compiled=MappingProxyType(cycle.compiled), verdicts=MappingProxyType(cycle.verdicts))
+    for name in ("filters", "skipped_until", "asked", "unschedulable_plugins"):
+        setattr(shown, name, copy(getattr(cycle, name)))
+    return shown
+
+
+_VIEWS: dict[type, Callable[[Any], object]] = {
+    PodInfo: _shown_pod,
+    NodeInfo: _shown_node,
+    msgspec.Struct: _shown_object,
+    State: _shown_state,
+    Cluster: _shown_cluster,
+    Cycle: _shown_cycle,
+    list: _shown_list,
+    tuple: lambda values: tuple(map(view, values)),
+    Mapping: _Values,
+}

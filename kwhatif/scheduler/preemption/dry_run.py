@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 
 from kwhatif.scheduler.framework.cycle import Cycle
 from kwhatif.scheduler.framework.filters import NamedFilter, run_filters
-from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.incremental import is_affected, is_relaxing, tracks_pods
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.reference import is_reference
@@ -213,7 +212,7 @@ def _is_known(cycle: Cycle) -> bool:
     QUIRK: (types.go, HostPortInfo) if two pods use the same port, removing one pod frees the port. That does not
     matter here: if a nominated pod uses a port of the preemptor, the preemptor is rejected anyway.
     """
-    return not is_reference() and not any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins)
+    return not is_reference() and not cycle.profile.has_custom_plugins
 
 
 class _Crowd:

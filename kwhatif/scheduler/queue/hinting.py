@@ -12,7 +12,6 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.kube.model.meta import SECOND
 from kwhatif.kube.model.pod import Pod
 from kwhatif.scheduler.framework.events import ClusterEvent
-from kwhatif.scheduler.framework.guard import unguarded
 from kwhatif.scheduler.framework.hints import QUEUE, HintIndex, Keys, QueueingHint, Registration, registrations
 from kwhatif.scheduler.framework.plugin import PreemptsBesideTheLoop, PreEnqueuePlugin
 from kwhatif.scheduler.framework.profile import Profile
@@ -91,7 +90,7 @@ def queue_profile(profile: Profile, state: State, preempting: Preempting) -> Que
 
 
 def _check(plugin: PreEnqueuePlugin, state: State, preempting: Preempting) -> Callable[[PodInfo], Status]:
-    if isinstance(unguarded(plugin), PreemptsBesideTheLoop):
+    if isinstance(plugin, PreemptsBesideTheLoop):
         return preempting.pre_enqueue
     return partial(_ask, plugin, state)
 

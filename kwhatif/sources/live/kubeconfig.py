@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.network import parse_timeout
+from kwhatif.kube.model.quantity import parse_timeout
 from kwhatif.sources.text.files import as_utf8, read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 

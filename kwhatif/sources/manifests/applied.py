@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.saved import Originals
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.stand_ins import own_name
@@ -51,7 +51,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     stdin: BinaryIO,
     default_namespace: str,
     originals: Originals | None = None,
-    custom_kinds: Collection[str] = (),
+    template_paths: Mapping[str, Sequence[str]] | None = None,
     kinds: KnownKinds | None = None,
     validation: Validation = "strict",
     stored: bool = False,
@@ -82,7 +82,7 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
         stdin=stdin,
         default_namespace=default_namespace,
         originals=originals,
-        custom_kinds=custom_kinds,
+        template_paths=template_paths,
         kinds=kinds,
         validation=validation,
         minor=BASE if stored else cluster.facts.minor,
@@ -113,8 +113,8 @@ def _name_of(obj: KubernetesObject | CustomResource) -> str:
     """Kind, namespace and name; of what stands for a custom resource that resource's."""
     if (stands_for := obj.metadata.stands_for) is not None:
         return f"{stands_for.kind} {obj.metadata.namespace}/{stands_for.name}"
-    kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
-    return f"{kind} {key_of(obj) if obj.metadata.name else f'{key_of(obj)}{obj.metadata.generate_name}'}"
+    kind, key = ObjectRef.of(obj)
+    return f"{kind} {key}{'' if obj.metadata.name else obj.metadata.generate_name}"
 
 
 def as_row(problem: Problem) -> ProblemRow:

@@ -20,6 +20,7 @@ from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.kinds import Resource
 from kwhatif.questions.manifests.applied import in_phases
+from kwhatif.report.edit_notes import EditNote, HooksLeftOut
 from kwhatif.scheduler.release import NEWEST
 from kwhatif.sources.decoding.lenient import data_of, reader
 from kwhatif.sources.decoding.objects import CANDIDATES
@@ -263,12 +264,12 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> EditsRead:
     return EditsRead(tuple(found), tuple(problems))
 
 
-def _hooks(caveats: Iterable[Caveat]) -> Iterator[str]:
-    """That Helm hooks of a manifest are not there once it is applied."""
+def _hooks(caveats: Iterable[Caveat]) -> Iterator[HooksLeftOut]:
+    """Helm hooks of a manifest are not there once it is applied."""
     for caveat in caveats:
         if isinstance(caveat, HelmHooks):
-            names = [*caveat.before, *caveat.after, *(f"{name} ({hooks})" for name, hooks in caveat.left_out)]
-            yield f"Helm hooks are left out: {', '.join(names)}"
+            others = (f"{name} ({hooks})" for name, hooks in caveat.left_out)
+            yield HooksLeftOut((*caveat.before, *caveat.after, *others))
 
 
 class EditReader:
@@ -279,7 +280,7 @@ class EditReader:
         self._namespace = namespace
         self._stdin = stdin
 
-    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[str]]:
+    def objects(self, given: str | Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[EditNote]]:
         """The objects of a manifest, read as those of a command are; Helm hooks that end have run, and are gone."""
         name = named_input(given, "apply")
         read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace, minor=self._minor)
@@ -287,7 +288,9 @@ class EditReader:
             raise InputError(read.problems)
         applied = in_phases(all_applied(settled(read.manifests, Cluster()))).staying
         if not applied:
-            raise Wrong(f"{name} holds no object that scheduling reads", "; ".join(_hooks(read.caveats)))
+            hooks = ", ".join(hook for note in _hooks(read.caveats) for hook in note.hooks)
+            hint = f"Helm hooks are left out: {hooks}" if hooks else ""
+            raise Wrong(f"{name} holds no object that scheduling reads", hint)
         return [each.object for each in applied], tuple(_hooks(read.caveats))
 
     def requests(self, file: str, resource: str) -> FoundRequests:

@@ -12,8 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import Problem
-from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.kube.model.bystanders import CustomResource, HorizontalPodAutoscaler
 from kwhatif.kube.model.cluster import Cluster, key_of
+from kwhatif.kube.model.meta import ObjectMeta
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.decoding.lenient import shown_name
@@ -69,6 +70,13 @@ class Outline(NamedTuple):
         for step in path:
             value = value.get(step) if isinstance(value, Mapping) else None
         return value
+
+    def custom_resource(self, default_namespace: str, template_paths: Sequence[str]) -> CustomResource:
+        """The object as a resource of which only its pod templates are known."""
+        meta = self.metadata
+        name, namespace = str(meta.get("name") or ""), str(meta.get("namespace") or default_namespace)
+        data = {**self.data, "metadata": {**meta, "namespace": namespace}}
+        return CustomResource(self.kind, ObjectMeta(name=name, namespace=namespace), data, tuple(template_paths))
 
 
 def outlines(document: Document) -> Iterator[Outline]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
 from kwhatif.kube.matching.field_errors import did_you_mean, nearest
-from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import FieldIgnored
 from kwhatif.kube.model.caveat.reading import VersionNotDefault
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.helm import hook_of
-from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject, ObjectMeta
+from kwhatif.kube.model.meta import GIVEN_EMPTY, ApiObject
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.kube.model.saved import Originals
@@ -44,6 +43,7 @@ from kwhatif.sources.manifests.unmodelled import CustomKinds, Hooks, Unmodelled
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import FieldPath, Manifest, Problems
+from kwhatif.workloads.custom import TemplatePathError, templates_of
 from kwhatif.workloads.custom_kinds import WorkloadKind
 
 #: Of kinds of its own kwhatif says itself what is wrong.
@@ -176,15 +176,15 @@ def read_manifest_set(  # noqa: PLR0913 - all that says how manifests are read
     stdin: BinaryIO,
     default_namespace: str,
     originals: Originals | None = None,
-    custom_kinds: Collection[str] = (),
+    template_paths: Mapping[str, Sequence[str]] | None = None,
     kinds: KnownKinds | None = None,
     validation: Validation = "strict",
     minor: int = BASE,
 ) -> ManifestSet:
     """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
 
-    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read as they are, those of `kinds`
-    as what stands for them. `originals` keeps the JSON of pods.
+    What is wrong stands beside what is fine; custom resources of the kinds in `template_paths` are read as they are,
+    with where their pod templates are, those of `kinds` as what stands for them. `originals` keeps the JSON of pods.
 
     Fields that Kubernetes 1.`minor` does not have, or that are there twice, are what `validation` makes of them.
 
@@ -195,7 +195,7 @@ def read_manifest_set(  # noqa: PLR0913 - all that says how manifests are read
     inputs = find_inputs(paths, stdin, problems)
     decoder = ObjectDecoder(problems, default_namespace, originals)
     server = ServerCheck(problems, validation, minor)
-    reader = _Reader(problems, decoder, server, custom_kinds, kinds or KnownKinds(), default_namespace)
+    reader = _Reader(problems, decoder, server, template_paths or {}, kinds or KnownKinds(), default_namespace)
     was_read = False
     for name, text in read_inputs(inputs, problems):
         was_read = True
@@ -223,7 +223,7 @@ class _Reader:
         problems: Problems,
         decoder: ObjectDecoder,
         server: ServerCheck,
-        custom_kinds: Collection[str],
+        template_paths: Mapping[str, Sequence[str]],
         workload_kinds: KnownKinds,
         namespace: str,
     ) -> None:
@@ -243,8 +243,9 @@ class _Reader:
         self._custom = CustomKinds()
         self._workload_kinds = workload_kinds
         self._hooks = Hooks()
-        #: Kinds whose pod templates are asked for -> whether there was one.
-        self._custom_kinds = dict.fromkeys(custom_kinds, False)
+        self._template_paths = template_paths
+        #: The kinds of custom resources with such a path that were found.
+        self._with_paths: set[str] = set()
         self._namespace = namespace
 
     def kinds(self) -> tuple[str, ...]:
@@ -296,7 +297,7 @@ class _Reader:
         self.caveats.extend(
             (*self._server.caveats(), *self._hooks.caveats(), *self._custom.caveats(), *self.unmodelled.caveats())
         )
-        for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
+        for kind in (kind for kind in self._template_paths if kind not in self._with_paths):
             hint = did_you_mean(nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))[:1])
             self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
 
@@ -327,17 +328,26 @@ class _Reader:
             self._read_autoscaler(outline)
         elif (group := self._foreign_group(outline)) is not None:
             self.manifests.append(Manifest(group, outline.place.of(), outline.annotations))
-        elif outline.kind in self._custom_kinds:
-            self._custom_kinds[outline.kind] = True
-            if outline.place.origin.pointer in self._refused:
-                return
-            resource = _custom(outline, self._namespace)
-            hook = hook_of(outline.annotations)
-            self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
+        elif outline.kind in self._template_paths:
+            self._read_custom(outline)
         elif entries := self._workload_kinds.of(outline.version, outline.kind):
             self._read_workload(outline, entries)
         else:
             self._custom.see(outline, is_custom=self._server.is_custom(outline))
+
+    def _read_custom(self, outline: Outline) -> None:
+        """A custom resource with paths of pod templates, which must lead to such."""
+        self._with_paths.add(outline.kind)
+        if outline.place.origin.pointer in self._refused:
+            return
+        resource = outline.custom_resource(self._namespace, self._template_paths[outline.kind])
+        try:
+            templates_of(resource)
+        except TemplatePathError as wrong:
+            self._problems.at(outline.place, outline.name).add(str(wrong))
+            return
+        hook = hook_of(outline.annotations)
+        self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations, hook))
 
     def _read_workload(self, outline: Outline, entries: Sequence[WorkloadKind]) -> None:
         """A custom resource of which pods are made."""
@@ -388,10 +398,3 @@ def _is_read(outline: Outline) -> bool:
 def _one_by_one(batch: DecodedBatch) -> Iterator[DecodedBatch]:
     for index, obj in enumerate(batch.objects):
         yield DecodedBatch(batch.place_of(index), -1, (obj,))
-
-
-def _custom(outline: Outline, default_namespace: str) -> CustomResource:
-    meta = outline.metadata
-    name, namespace = str(meta.get("name") or ""), str(meta.get("namespace") or default_namespace)
-    data = {**outline.data, "metadata": {**meta, "namespace": namespace}}
-    return CustomResource(outline.kind, ObjectMeta(name=name, namespace=namespace), data)

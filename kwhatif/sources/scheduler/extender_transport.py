@@ -15,10 +15,10 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import urllib3
 from urllib3 import exceptions as errors
 
-from kwhatif.kube.model.quantity import parse_duration
+from kwhatif.kube.model.quantity import LONGEST, parse_duration
 from kwhatif.scheduler.configuration.schema import ExtenderConfig, ExtenderTLSConfig
 from kwhatif.scheduler.framework.extender import ExtenderError
-from kwhatif.sources.network import LONGEST, redacted, within
+from kwhatif.sources.network import redacted, within
 from kwhatif.sources.text.files import read_bytes
 from kwhatif.sources.text.inflate import Unreadable
 

@@ -28,7 +28,7 @@ from kwhatif.scheduler.framework.extender import Extender
 from kwhatif.scheduler.framework.guard import PASSED_ON, GuardedPlugin, called, described
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Point, Profile
-from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPolicy
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPreemption
 from kwhatif.scheduler.release import Release
 from kwhatif.sources.decoding.config_file import ConfigFile, read_config
 from kwhatif.sources.network import redacted
@@ -161,9 +161,7 @@ def _make(plugin: Any, *arguments: object) -> Plugin:
         raise
     except BaseException as failure:
         raise PluginFailed(f"plugin {plugin.name} cannot be made: {described(failure)}") from failure
-    if isinstance(made, EvictsByPolicy):
-        made.policy = GuardedPolicy(made.policy, made.name)
-    return cast("Plugin", GuardedPlugin(made))
+    return cast("Plugin", GuardedPreemption(made) if isinstance(made, EvictsByPolicy) else GuardedPlugin(made))
 
 
 def _find(source: PluginSource) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.webhooks import Asked, NewObject, asked_about
+from kwhatif.admission.webhooks import NewObject, WebhookCall, calls_for
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.kube.model.policy import (
@@ -36,7 +36,9 @@ def rule(**changes: Any) -> MatchRule:
     return MatchRule(**{**found, **changes})
 
 
-def asked(obj: NewObject = POD, *rules: MatchRule, conditions: tuple[str, ...] = (), **fields: Any) -> list[Asked]:
+def asked(
+    obj: NewObject = POD, *rules: MatchRule, conditions: tuple[str, ...] = (), **fields: Any
+) -> list[WebhookCall]:
     webhook = Webhook(
         name="w.example.com",
         rules=rules or (rule(),),
@@ -44,7 +46,7 @@ def asked(obj: NewObject = POD, *rules: MatchRule, conditions: tuple[str, ...] =
         **fields,
     )
     configuration = MutatingWebhookConfiguration(metadata=ObjectMeta(name="m"), webhooks=(webhook,))
-    return list(asked_about(obj, Cluster([namespace("shop", inject="no"), configuration])))
+    return list(calls_for(obj, Cluster([namespace("shop", inject="no"), configuration])))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_conditions(conditions: tuple[str, ...], expected: bool | None) -> None:
     if expected is False:
         assert found == []
     else:
-        assert found == [Asked("MutatingWebhookConfiguration m (w.example.com)", expected is None)]
+        assert found == [WebhookCall("MutatingWebhookConfiguration m (w.example.com)", expected is None)]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +146,8 @@ def test_policies_have_a_say_where_a_binding_matches_too(
             for place, each in enumerate(bindings)
         ),
     ]
-    found = list(asked_about(POD, Cluster([namespace("shop"), *objects])))
-    assert found == ([Asked("ValidatingAdmissionPolicy p")] if expected else [])
+    found = list(calls_for(POD, Cluster([namespace("shop"), *objects])))
+    assert found == ([WebhookCall("ValidatingAdmissionPolicy p")] if expected else [])
 
 
 def test_the_conditions_of_a_webhook_share_a_budget() -> None:

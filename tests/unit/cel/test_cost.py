@@ -117,4 +117,5 @@ def test_data_of_little_weight_leaves_the_budget_for_others() -> None:
     program = Program("data.all(x, x.contains('a'))", {"data": "dyn"}, "bool")
     budget = CostBudget(10_000)
     for _ in range(50):
-        program.evaluate({"data": ["a"]}, budget)
+        assert program.evaluate({"data": ["a"]}, budget) is True
+    assert 0 < budget._left < 10_000

@@ -9,6 +9,7 @@ import pytest
 import kwhatif
 from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
+from kwhatif.render.edits import sentences_of
 from kwhatif.workloads.counts import bounded
 
 Json = dict[str, Any]
@@ -188,6 +189,6 @@ def test_whoever_scales_below_it_is_scaled_back() -> None:
     assert pods_after(kwhatif.simulate(session, then=["scale deploy/web=1"])) == {"Deployment default/web": 4}
     edited = kwhatif.edited(session, "scale deploy/web=1")
     assert len([info for info in edited.state.pods.values() if info.namespace == "default"]) == 4
-    assert "HorizontalPodAutoscaler default/web makes that 4" in edited.changes[0].notes
+    assert "HorizontalPodAutoscaler default/web makes that 4" in sentences_of(edited.changes[0].remarks)
     gone = kwhatif.edited(session, "scale deploy/web=0")
     assert not gone.state.pods

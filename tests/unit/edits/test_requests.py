@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.kube.model.bystanders import VerticalPodAutoscaler
 from kwhatif.kube.model.caveat.workloads import RequestsKept
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.questions.session.session import Session
+from kwhatif.render.edits import sentences_of
 from tests.unit.workloads.test_injections import Json, container, deployment, node, owner, pod, template, workload
 
 RS = "ReplicaSet"
@@ -94,7 +96,7 @@ class TestUsage:
         (kept,) = (each for each in session.caveats if isinstance(each, RequestsKept))
         assert kept.workloads == ("Pod shop/lone", "StatefulSet shop/db (side)")
         (row,) = session.changes
-        said = "; ".join(row.notes)
+        said = "; ".join(sentences_of(row.remarks))
         assert "together request cpu 2 to 7 and memory 0Gi to 15Gi" in said
         assert "more than there is on n1 (8 of 4 cpu, 15Gi of 8Gi memory)" in said
         assert "no workload of the input or measured as a whole: shop/nobody" in said
@@ -107,7 +109,7 @@ class TestUsage:
         head = "NAMESPACE NAME CPU(cores) MEMORY(bytes)\n"
         session = edited(usage(tmp_path, f"{head}shop web-1-bcdfg 1 1Gi\nshop db-0 1 1Gi\n"))
         assert changed(session)["web-1-hjklm/c"]["memory"] == "1Gi"
-        assert "measured as a whole: shop/db-0" in session.changes[0].notes[-1]
+        assert "measured as a whole: shop/db-0" in sentences_of(session.changes[0].remarks)[-1]
 
     def test_quotas_and_what_kubelets_granted_follow(self, tmp_path: Path) -> None:
         status = {
@@ -236,3 +238,11 @@ def test_static_pods_are_changed_by_themselves(tmp_path: Path) -> None:
     static = pod("", "", "etcd-n1", template(), meta={"ownerReferences": [owner("Node", "n1")]})
     session = edited(usage(tmp_path, "shop etcd-n1 c 9m 1Mi"), objects=[node(), static])
     assert changed(session)["etcd-n1/c"] == {"cpu": "9m", "memory": "1Mi"}
+
+
+def test_a_custom_kind_whose_name_begins_as_pod_is_a_workload(tmp_path: Path) -> None:
+    """Its new pods get the requests, too: an autoscaler is written for it."""
+    member = pod("PodClique", "web", "web-0", template())
+    session = edited(usage(tmp_path, "shop web-0 c 9m 1Mi"), objects=[node(), member])
+    assert changed(session)["web-0/c"] == {"cpu": "9m", "memory": "1Mi"}
+    assert list(session.cluster.all(VerticalPodAutoscaler)) == ["shop/podclique-web"]

@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.edits.parse import split_words
 from kwhatif.edits.selection import selector_of
-from kwhatif.edits.verbs import PARSERS
-from kwhatif.edits.words import WORDS
 from kwhatif.errors import InputError
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
@@ -30,6 +28,8 @@ from kwhatif.kube.model.storage import CSINode
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import named_nodes
+from kwhatif.render.edits import sentences_of
+from kwhatif.render.worded import worded
 from kwhatif.state.change import SetFacts
 from tests.builders import node
 from tests.edit_cases import OBJECTS, load
@@ -313,7 +313,7 @@ def test_refusals(said: Said, message: str) -> None:
 )
 def test_what_is_so_already_is_no_mistake(said: str, note: str) -> None:
     (row,) = kwhatif.edited(load(), said).changes
-    assert (row.touched, row.notes) == ((), (note,))
+    assert (row.touched, sentences_of(row.remarks)) == ((), (note,))
 
 
 def autoscaler(name: str, most: int) -> dict[str, Any]:
@@ -342,7 +342,7 @@ def test_growth_stops_at_what_autoscalers_allow(said: Said, expected: dict[str, 
     found = {each.object: each.fields[0].after for each in row.touched if each.change == "changed"}
     assert expected.items() <= found.items()
     assert not any(name.startswith("ReplicaSet shop/web") for name in found)
-    assert ("no more than the maximum" in " ".join(row.notes)) == (said == "scale all by 2")
+    assert ("no more than the maximum" in " ".join(sentences_of(row.remarks))) == (said == "scale all by 2")
 
 
 def test_a_resize_is_as_setting_the_fields() -> None:
@@ -399,7 +399,7 @@ def test_new_nodes_are_like_theirs_but_new() -> None:
     assert not made.spec.unschedulable
     assert made.spec.taints == ()
     assert made.status.allocatable == edited.cluster.all(Node)["b1"].status.allocatable
-    notes = "; ".join(edited.changes[0].notes)
+    notes = "; ".join(sentences_of(edited.changes[0].remarks))
     assert "made up" in notes
     assert "its cordon, node.kubernetes.io/unschedulable" in notes
     assert kwhatif.edited(edited, "add 1 nodes like b1").changes[-1].touched[0].object == "Node b1-new-2"
@@ -428,7 +428,7 @@ def test_pods_that_a_quota_refuses_are_said() -> None:
     }
     row = kwhatif.edited(load(quota), "scale deploy/shop/web=5").changes[0]
     assert [each.change for each in row.touched if each.object.startswith("Pod ")] == ["created"]
-    assert any("refuses 1 of its pods" in note and "exceeded quota: few" in note for note in row.notes)
+    assert any("refuses 1 of its pods" in note and "exceeded quota: few" in note for note in sentences_of(row.remarks))
 
 
 def test_quotas_count_the_pods_that_come_and_go() -> None:
@@ -460,9 +460,29 @@ def test_a_workload_that_is_scaled_has_so_many_pods_whatever_there_was() -> None
 
 def test_budgets_that_still_count_pods_that_are_gone_are_named() -> None:
     stale = "the status of PodDisruptionBudget shop/db still counts pods that are gone (`budget` recounts it)"
-    assert kwhatif.edited(load(), "delete pod/shop/db-0").changes[0].notes[-1] == stale
-    assert kwhatif.edited(load(), "scale sts/shop/db=1").changes[0].notes == (stale,)
-    assert kwhatif.edited(load(), "scale deploy/shop/web=1").changes[0].notes == ()
+    assert sentences_of(kwhatif.edited(load(), "delete pod/shop/db-0").changes[0].remarks)[-1] == stale
+    assert sentences_of(kwhatif.edited(load(), "scale sts/shop/db=1").changes[0].remarks) == (stale,)
+    assert sentences_of(kwhatif.edited(load(), "scale deploy/shop/web=1").changes[0].remarks) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ("delete pod/shop/db-0", "its controller would create a new pod"),
+        ("delete pod/shop/db-0", "still counts pods that are gone"),
+        ("restart deployment/shop/web", "a template is for new pods"),
+        ("set deployment/shop/web spec.template.spec.terminationGracePeriodSeconds=7", "a template is for new pods"),
+        ("set deployment/shop/web spec.replicas=7", "use `scale` to create and delete pods"),
+    ],
+)
+def test_what_controllers_would_do_is_not_said_of_a_simulation_in_which_they_do_it(said: str, note: str) -> None:
+    session = kwhatif.edited(load(), said)
+    notes = {
+        command: "; ".join(worded(session.report(command, (), ())).changes[0].notes)
+        for command in ("schedule", "simulate")
+    }
+    assert note in notes["schedule"]
+    assert note not in notes["simulate"]
 
 
 def test_apply_makes_names_and_volumes() -> None:
@@ -529,7 +549,7 @@ def test_pods_keep_the_priority_that_they_have() -> None:
     edited = kwhatif.edited(load(), "set pod/shop/db-0 spec.priorityClassName=high", "priority high=7")
     assert edited.cluster.all(Pod)["shop/db-0"].spec.priority == 1000
     assert edited.cluster.all(PriorityClass)["high"].value == 7
-    assert "1 of this class" in edited.changes[1].notes[0]
+    assert "1 of this class" in sentences_of(edited.changes[1].remarks)[0]
 
 
 def test_a_new_budget_selects_the_pods_of_the_workload_of_its_name() -> None:
@@ -563,7 +583,7 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
     assert not edited.cluster.all(Pod)
     assert not edited.cluster.all(Deployment)
     assert not edited.cluster.all(ReplicaSet)
-    assert "5 pods that it owns" in edited.changes[0].notes[0]
+    assert "5 pods that it owns" in sentences_of(edited.changes[0].remarks)[0]
 
 
 def test_the_report_lists_the_edits() -> None:
@@ -696,7 +716,3 @@ def test_long_quotations_are_split_at_once(text: str) -> None:
         with suppress(ValueError):
             split_words(text)
     assert time.process_time() - start < 3
-
-
-def test_every_verb_is_read_as_text_and_as_yaml() -> None:
-    assert PARSERS.keys() == WORDS.keys()

@@ -10,6 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.policy.fail_on import fails
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
 
@@ -230,7 +231,7 @@ def test_pods_of_daemon_sets_take_their_room_on_new_nodes() -> None:
     elsewhere = workload("DaemonSet", "elsewhere")
     elsewhere["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
     session = loaded(node("a"), workload("DaemonSet", "agent"), large, elsewhere, running("agent", "a"))
-    report = ask(session, pod(), target=9, add_nodes_like="a")
+    report = worded(ask(session, pod(), target=9, add_nodes_like="a"))
     added = row_of(report).added_nodes
     assert added is not None
     assert (added.nodes, added.fewer) == (2, 6)
@@ -241,7 +242,7 @@ def test_pods_of_daemon_sets_take_their_room_on_new_nodes() -> None:
     edited = kwhatif.edited(session, "add 2 nodes like a")
     report = ask(edited, pod())
     assert row_of(report).fit.sets == 9  # type: ignore[union-attr]
-    assert report.changes[0].notes == added.notes
+    assert worded(report).changes[0].notes == added.notes
     assert [shape.fit.sets for shape in row_of(ask(edited)).shapes] == [9]
     assert sets(session, [pod(), node("new")]) == 6
 
@@ -356,3 +357,9 @@ def test_the_peak_is_placed_before_what_is_counted(most: int, pending: int, fit:
 def test_the_peak_of_a_cluster_without_autoscalers_is_refused() -> None:
     with pytest.raises(InputError, match="no HorizontalPodAutoscaler scales a workload"):
         kwhatif.capacity(kwhatif.load([node("a")]), pod(), peak=True)
+
+
+def test_a_path_that_leads_to_no_template_is_bad_input() -> None:
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "r"}, "spec": {}}
+    with pytest.raises(InputError, match=r"\.spec has no 'template'"):
+        ask(loaded(node("a")), rollout, template_paths=["Rollout=.spec.template"])

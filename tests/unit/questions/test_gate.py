@@ -39,7 +39,7 @@ def run(session: Session, text: str, **question: Any) -> Report:
         ["-"],
         stdin=io.BytesIO(textwrap.dedent(text).encode()),
         default_namespace="default",
-        custom_kinds=question.get("template_paths", {}),
+        template_paths=question.pop("template_paths", None),
     )
     book, today = question.pop("book", default_rulebook()), question.pop("today", date(2026, 1, 1))
     strict = question.pop("strict", False)

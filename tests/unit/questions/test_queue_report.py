@@ -14,7 +14,8 @@ from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.pod import PodCondition, SchedulingEvents
 from kwhatif.policy.fail_on import fails, parse_fail_on
 from kwhatif.questions.session.session import Session
-from kwhatif.report.queue import AfterEditsRow, Flush, QueuedPodRow
+from kwhatif.report.causes import Flush
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import Profile
 from tests import devices

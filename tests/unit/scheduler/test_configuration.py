@@ -14,6 +14,7 @@ from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
 from kwhatif.scheduler.configuration import build_profiles
 from kwhatif.scheduler.framework.profile import Point, Profile, names
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionArgs
+from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFitArgs
 
 NAME_RULE = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g."
@@ -111,15 +112,17 @@ def test_arguments_reach_their_plugin() -> None:
 
 
 def test_arguments_may_say_their_type_and_hold_nulls() -> None:
-    profile(
+    found = profile(
         "pluginConfig: [{name: NodeResourcesFit, args: {kind: NodeResourcesFitArgs,"
         " apiVersion: kubescheduler.config.k8s.io/v1, scoringStrategy: null, ignoredResources: null}}]"
     )
+    (fit,) = (plugin for plugin in found.filter if plugin.name == "NodeResourcesFit")
+    assert fit.args == NodeResourcesFitArgs()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("args", ["{anything: 1}", "3", "null"])
 def test_arguments_of_plugins_that_do_not_exist_are_passed_over(args: str) -> None:
-    profile(f"pluginConfig: [{{name: Elsewhere, args: {args}}}]")
+    assert points(profile(f"pluginConfig: [{{name: Elsewhere, args: {args}}}]")) == points(default_profile())
 
 
 def test_a_plugin_named_twice_for_all_points_runs_once_where_each_point_speaks_of_it_itself() -> None:
@@ -141,8 +144,9 @@ def test_a_profile_may_be_null() -> None:
     assert points(build("profiles: [null]")["default-scheduler"]) == points(default_profile())
 
 
-def test_plugins_about_groups_of_pods_are_known() -> None:
-    profile("plugins: {multiPoint: {enabled: [{name: GangScheduling}]}}")
+def test_plugins_about_groups_of_pods_are_known_and_do_nothing_while_their_gate_is_off() -> None:
+    found = profile("plugins: {multiPoint: {enabled: [{name: GangScheduling}]}}")
+    assert points(found) == points(default_profile())
 
 
 def test_resources_that_extenders_want_ignored_replace_the_own_list_in_every_profile() -> None:
@@ -615,10 +619,11 @@ def test_arguments_refused(plugin: str, args: str, expected: list[tuple[str, str
 
 
 def test_arguments_of_fit_are_not_looked_at_where_it_does_not_run() -> None:
-    profile(
+    found = profile(
         "{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}},"
         " pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}]}"
     )
+    assert names(found.filter) == tuple(name for name in names(default_profile().filter) if name != "NodeResourcesFit")
 
 
 @pytest.mark.parametrize(

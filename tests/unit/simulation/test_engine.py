@@ -413,10 +413,14 @@ def test_quotas_do_not_go_by_the_last_pod() -> None:
 @pytest.mark.usefixtures("_reference")
 def test_deployments_are_synced_also_where_they_are_steady(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> bool:
-        raise AssertionError("nobody asks")
+        raise AssertionError("asked whether it is steady")
 
     monkeypatch.setattr(deployment, "_is_steady", fail)
-    engine(node("n1"), *web("n1"))
+    made = engine(node("n1"), *web("n1"))
+    assert list(made.api_server.state.pods) == ["shop/web-0"]
+    use_reference(on=False)
+    with pytest.raises(AssertionError, match="asked whether it is steady"):
+        engine(node("n1"), *web("n1"))
 
 
 @pytest.mark.usefixtures("_reference")

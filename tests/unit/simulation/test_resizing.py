@@ -12,6 +12,7 @@ from kwhatif.kube.matching.requests import pod_requests
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import ContainerStatus, Pod, PodCondition
 from kwhatif.kube.model.pod_spec import Container, ContainerResizePolicy, ResourceList, ResourceRequirements
+from kwhatif.render.edits import sentences_of
 from kwhatif.simulation import resizing
 from kwhatif.simulation.resizing import Verdict, allocated, decide, in_order, is_under_way, resized, restarts
 from kwhatif.state.change import SetFacts
@@ -324,7 +325,7 @@ def edited(*edits: str, objects: tuple[Json, ...], minor: int = 36) -> tuple[Clu
     session = kwhatif.edited(kwhatif.load([raw_node(), *objects], kubernetes_version=f"1.{minor}"), *edits)
     info = session.state.node("n")
     assert info is not None
-    return session.cluster, [row.notes for row in session.changes], info.cpu
+    return session.cluster, [sentences_of(row.remarks) for row in session.changes], info.cpu
 
 
 def test_an_edit_says_what_the_kubelet_decides() -> None:
@@ -426,7 +427,7 @@ def test_nodes_of_another_system() -> None:
         kwhatif.edited(kwhatif.load([windows, raw_pod("a")], kubernetes_version="1.36"), cpu("a", "2"))
     assert 'pod resize is only supported on linux nodes, node "n" is "windows"' in str(refused.value)
     session = kwhatif.edited(kwhatif.load([windows, raw_pod("a")], kubernetes_version="1.35"), cpu("a", "2"))
-    assert "In-place pod resize is not supported on Windows" in session.changes[0].notes[0]
+    assert "In-place pod resize is not supported on Windows" in sentences_of(session.changes[0].remarks)[0]
 
 
 def with_kubelet(version: str) -> kwhatif.Session:
@@ -444,4 +445,4 @@ def test_kubelets_that_cannot_resize() -> None:
 @pytest.mark.parametrize("version", ["v1.33.0", ""])
 def test_a_dump_may_have_lost_what_newer_kubelets_say(version: str) -> None:
     row = kwhatif.edited(with_kubelet(version), cpu("a", "2")).changes[0]
-    assert row.notes == ("kubelet n has room for that and resizes Pod d/a in place",)
+    assert sentences_of(row.remarks) == ("kubelet n has room for that and resizes Pod d/a in place",)

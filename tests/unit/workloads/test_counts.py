@@ -10,6 +10,7 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat.workloads import TooManyPods
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
 from kwhatif.kube.model.meta import ObjectMeta
@@ -17,13 +18,14 @@ from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
+from kwhatif.render.edits import sentences_of
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.decision import WorkloadRow
-from kwhatif.simulation import pods as simulated_pods
+from kwhatif.simulation import limits as simulated_limits
 from kwhatif.words.workload import sentence
 from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
-from kwhatif.workloads.custom import pods_from_template_path
+from kwhatif.workloads.custom import pods_of_templates
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.questions.judging.test_judge import FAILURES, ask, row, stored
 from tests.unit.render.test_answer import shown
@@ -153,7 +155,7 @@ def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, m
     assert len(after.state.pending) == judged or 2 * 110 + 1
     counted = [each.judged for each in after.caveats if isinstance(each, TooManyPods)]
     assert counted == [] if judged is None else [judged]
-    notes = after.changes[-1].notes
+    notes = sentences_of(after.changes[-1].remarks)
     assert any("more pods are not made: no node has room" in note for note in notes) == (judged is None)
 
 
@@ -187,7 +189,8 @@ def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_custom_resource(replicas: int, made: int, left_out: int) -> None:
     template = {"spec": {"containers": [{"name": "a", "image": "b"}]}}
     raw = {"kind": "Training", "metadata": {"name": "x"}, "spec": {"replicas": replicas, "template": template}}
-    expansion = pods_from_template_path(raw, ".spec.template", Cluster())
+    resource = CustomResource("Training", ObjectMeta(name="x"), raw, (".spec.template",))
+    expansion = pods_of_templates(resource, Cluster())
     assert (len(expansion.pods), expansion.left_out) == (made, left_out)
 
 
@@ -238,7 +241,7 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch.setattr(limits, "FEW", 10)
     monkeypatch.setattr(limits, "MOST", 20)
     monkeypatch.setattr("kwhatif.questions.story.simulate.EVICTING", evicting)
-    monkeypatch.setattr(simulated_pods, "FEW", 1)
+    monkeypatch.setattr(simulated_limits, "FEW", 1)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
     there = Session.of(

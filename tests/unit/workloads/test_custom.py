@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.workloads.custom import TemplatePathError, pods_from_template_path
+from kwhatif.kube.model.meta import ObjectMeta
+from kwhatif.workloads.custom import TemplatePathError, pods_of_templates, templates_of
 
 TEMPLATE = {
     "metadata": {"labels": {"app": "x"}, "creationTimestamp": None},
@@ -18,6 +20,10 @@ TEMPLATE = {
 def resource(**spec: Any) -> dict[str, Any]:
     meta = {"name": "train", "namespace": "ml", "generation": 3}
     return {"apiVersion": "example.com/v1", "kind": "Training", "metadata": meta, "spec": spec}
+
+
+def at(raw: dict[str, Any], *paths: str) -> CustomResource:
+    return CustomResource("Training", ObjectMeta(name="train", namespace="ml"), raw, paths)
 
 
 PATHS = {
@@ -42,7 +48,7 @@ PATHS = {
 
 @pytest.mark.parametrize(("raw", "path", "number"), PATHS.values(), ids=PATHS.keys())
 def test_path(raw: dict[str, Any], path: str, number: int) -> None:
-    pods = pods_from_template_path(raw, path, Cluster()).pods
+    pods = pods_of_templates(at(raw, path), Cluster()).pods
     assert len({pod.metadata.name for pod in pods}) == number
     for pod in pods:
         (owner,) = pod.metadata.owner_references
@@ -78,7 +84,7 @@ KEPT = {
 
 @pytest.mark.parametrize(("raw", "path", "number"), KEPT.values(), ids=KEPT.keys())
 def test_what_the_manifest_leaves_open_stays_as_many_as_run(raw: dict[str, Any], path: str, number: int) -> None:
-    assert len(pods_from_template_path(raw, path, Cluster(), running=3).pods) == number
+    assert len(pods_of_templates(at(raw, path), Cluster(), running=3).pods) == number
 
 
 WRONG = {
@@ -97,12 +103,19 @@ def test_wrong_path(path: str, message: str) -> None:
     much = {"spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "much"}}}]}}
     raw = resource(template=TEMPLATE, broken={"spec": {"containers": 3}}, much=much)
     with pytest.raises(TemplatePathError) as caught:
-        pods_from_template_path(raw, path, Cluster())
+        templates_of(at(raw, path))
     assert message in str(caught.value)
 
 
 def test_the_uid_of_the_resource_is_kept() -> None:
     raw = resource(template=TEMPLATE)
     raw["metadata"]["uid"] = "42"
-    (pod,) = pods_from_template_path(raw, ".spec.template", Cluster()).pods
+    (pod,) = pods_of_templates(at(raw, ".spec.template"), Cluster()).pods
     assert pod.metadata.owner_references[0].uid == "42"
+
+
+def test_pods_of_two_paths_have_different_names() -> None:
+    raw = resource(head={"template": TEMPLATE}, worker={"replicas": 2, "template": TEMPLATE})
+    both = at(raw, ".spec.head.template", ".spec.worker.template")
+    pods = pods_of_templates(both, Cluster()).pods
+    assert len({pod.metadata.name for pod in pods}) == len(pods) == 3

@@ -239,6 +239,31 @@ def test_expanders(expander: object, chosen: dict[str, int]) -> None:
     assert added([*TWO, *waiting(4)], *groups, expander=expander) == chosen
 
 
+@pytest.mark.parametrize(
+    ("odd", "memory", "chosen"),
+    [
+        ("a", None, "a"),  # NaN is kept if it comes first, and is not less than anything later
+        ("b", None, "a"),
+        ("a", "64Mi", "a"),  # the waste is negative infinity
+        ("b", "64Mi", "b"),
+    ],
+)
+def test_least_waste_of_nodes_without_memory_compares_as_go_does(odd: str, memory: str | None, chosen: str) -> None:
+    nodes = [node(name, labels={"name": name}) for name in ("a", "b")]
+    for each in nodes:
+        if each["metadata"]["name"] == odd:
+            each["status"]["capacity"] = {"cpu": "4", "pods": "110"}
+    requests = {"cpu": "4"} | ({} if memory is None else {"memory": memory})
+    containers = [{"name": "main", "image": "app:1", "resources": {"requests": requests}}]
+    objects = [
+        *nodes,
+        pod("x", cpu="4", on="a"),
+        pod("y", cpu="4", on="b"),
+        *waiting(1, spec={"containers": containers}),
+    ]
+    assert added(objects, group("a", "a"), group("b", "b"), expander="least-waste") == {chosen: 1}
+
+
 def test_a_group_without_priority_is_used_only_if_none_has_one() -> None:
     groups = group("a", "a"), group("b", "b", priority=1)
     assert added([*TWO, *waiting(4)], *groups, expander="priority,least-waste") == {"b": 1}

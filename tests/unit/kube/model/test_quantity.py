@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.kube.model.quantity import (
+    LONGEST,
     MAX_INT64,
     MIN_INT64,
     MOST_UNITS,
@@ -23,6 +24,7 @@ from kwhatif.kube.model.quantity import (
     parse_amount,
     parse_duration,
     parse_quantity,
+    parse_timeout,
     to_text,
     value,
     wrap,
@@ -263,3 +265,27 @@ def test_what_is_no_duration(text: str) -> None:
 )
 def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
     assert go_duration(round(seconds * 10**9)) == text
+
+
+# --- timeouts, as `--request-timeout` takes them -----------------------------------------------------------
+
+TIMEOUTS = {
+    "seconds": ("30", 30.0),
+    "a duration": ("1m30s", 90.0),
+    "no limit": ("0", None),
+    "a duration that is no limit": ("0s", None),
+    "more than the clock of a socket can count": ("10000000000", LONGEST),
+    "more digits than any number of seconds has": ("9" * 5000, LONGEST),
+    "a duration of centuries": ("9223372037s", LONGEST),
+}
+
+
+@pytest.mark.parametrize(("text", "seconds"), TIMEOUTS.values(), ids=TIMEOUTS.keys())
+def test_a_timeout_is_in_seconds(text: str, seconds: float | None) -> None:
+    assert parse_timeout(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon"])
+def test_what_is_no_timeout_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is neither a number of seconds nor a duration"):
+        parse_timeout(text)

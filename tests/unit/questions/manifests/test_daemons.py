@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.kube.model.pod import Pod
+from kwhatif.render.edits import sentences_of
 from tests.examples import examples
 
 Json = dict[str, Any]
@@ -54,7 +55,7 @@ def carried(session: kwhatif.Session, edit: str) -> tuple[list[str], list[str]]:
         for each in pods
         if each.metadata.owner_references and (not each.spec.node_name or "-new-" in each.spec.node_name)
     )
-    return found, [note for note in edited.changes[-1].notes if "DaemonSets" in note]
+    return found, [note for note in sentences_of(edited.changes[-1].remarks) if "DaemonSets" in note]
 
 
 TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}

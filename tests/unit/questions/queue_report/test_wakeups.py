@@ -9,7 +9,8 @@ from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import Node
 from kwhatif.questions.queue_report.wakeups import ideal_node, wake_ups
 from kwhatif.render.queue import clause, wake_up_sentence
-from kwhatif.report.queue import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd, WakeUpRow
+from kwhatif.report.causes import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd
+from kwhatif.report.queue import WakeUpRow
 from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.events import cluster_events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
 
@@ -11,7 +12,8 @@ from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.cycle import CycleError
 from kwhatif.scheduler.framework.filters import ByShape, ByShapeExcept, is_by_shape
-from kwhatif.scheduler.framework.guard import GuardedPlugin, unguarded
+from kwhatif.scheduler.framework.guard import GuardedPlugin
+from kwhatif.scheduler.framework.hints import EnqueueExtensions
 from kwhatif.scheduler.framework.incremental import (
     Incremental,
     NormalizesByRange,
@@ -25,10 +27,21 @@ from kwhatif.scheduler.framework.incremental import (
     node_class,
     tracks_pods,
 )
-from kwhatif.scheduler.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
+from kwhatif.scheduler.framework.plugin import (
+    NodeFilter,
+    NodeScorer,
+    Plugin,
+    PostFilterKind,
+    PostFilterResult,
+    Reads,
+    ScorePlugin,
+    is_custom,
+    post_filter_kind,
+)
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPolicy, GuardedPreemption
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod, snapshot
@@ -333,10 +346,20 @@ def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
     assert not isinstance(plain, ByShape | NormalizesByRange)
 
 
-def test_the_plugin_itself() -> None:
-    class Own:
+def test_a_guarded_preemption_is_one_and_says_that_it_is_custom() -> None:
+    class Own(DefaultPreemption):
         name: ClassVar[str] = "Own"
 
-    plugin = Own()
-    assert unguarded(GuardedPlugin(plugin)) is plugin
-    assert unguarded(plugin) is plugin
+    guarded: Any = GuardedPreemption(Own())
+    assert [isinstance(guarded, kind) for kind in (EvictsByPolicy, EnqueueExtensions, ScorePlugin)] == [
+        True,
+        True,
+        False,
+    ]
+    assert (guarded.preempts_beside_the_loop, guarded.sufficient_candidates(2000)) == (True, 200)
+    assert post_filter_kind(guarded) is PostFilterKind.EVALUATES
+    assert (is_custom(guarded), is_custom(Own())) == (True, False)
+    assert Profile(post_filter=(guarded,)).has_custom_plugins
+    again = pickle.loads(pickle.dumps(GuardedPreemption(DefaultPreemption())))
+    assert isinstance(again.policy, GuardedPolicy)
+    assert not isinstance(again.policy._inner, GuardedPolicy)

@@ -112,7 +112,7 @@ _JUDGED = {
 
 def test_every_built_in_kind_is_judged_by_what_makes_the_same_pods() -> None:
     session = kwhatif.load(kwhatif.text(CLUSTER), kubernetes_version="1.36")
-    asked = read_manifests(session, [str(CUSTOM / "manifests.yaml")], {})[0]
+    asked = read_manifests(session, [str(CUSTOM / "manifests.yaml")], {})
     kinds = {entry.kind for entry in built_in() if not entry.inferred}
     assert not asked.problems
     assert {each.source.object.partition(" ")[0] for each in asked.applied} == kinds

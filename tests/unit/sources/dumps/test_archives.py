@@ -324,7 +324,7 @@ def test_links_and_devices_that_nobody_wants_do_no_harm(tmp_path: Path) -> None:
             content=NODE,
         )
     )
-    assert kwhatif.load(path).state.nodes
+    assert list(kwhatif.load(path).state.by_name) == ["n1"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
@@ -380,7 +380,7 @@ class _Endless(io.RawIOBase):
 def test_a_tgz_may_be_a_single_file(tmp_path: Path) -> None:
     path = tmp_path / "export.tgz"
     path.write_bytes(gzip.compress(NODE))
-    assert kwhatif.load(path).state.nodes
+    assert list(kwhatif.load(path).state.by_name) == ["n1"]
 
 
 def test_a_glob_matches_archives(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 from kwhatif.sources.manifests.unmodelled import makes_no_pods
 
 
-def read(*objects: tuple[str, str], custom_kinds: tuple[str, ...] = ()) -> ManifestSet:
+def read(*objects: tuple[str, str], template_paths: dict[str, tuple[str, ...]] | None = None) -> ManifestSet:
     text = "\n".join(
         json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}) for version, kind in objects
     )
     return read_manifest_set(
-        ["-"], stdin=io.BytesIO(text.encode()), default_namespace="default", custom_kinds=custom_kinds
+        ["-"], stdin=io.BytesIO(text.encode()), default_namespace="default", template_paths=template_paths
     )
 
 
@@ -147,7 +147,7 @@ def test_an_object_without_a_version_is_nothing_custom() -> None:
 
 
 def test_a_path_for_a_kind_that_is_nowhere() -> None:
-    found = read(("argoproj.io/v1alpha1", "Rollout"), custom_kinds=("Rollot", "Zzz", "Rollout"))
+    found = read(("argoproj.io/v1alpha1", "Rollout"), template_paths={"Rollot": (), "Zzz": (), "Rollout": ()})
     assert [str(problem) for problem in found.problems] == [
         "--pod-template-path Rollot: no manifest holds a Rollot (did you mean Rollout?)",
         "--pod-template-path Zzz: no manifest holds a Zzz",

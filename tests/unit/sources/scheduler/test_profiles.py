@@ -15,10 +15,10 @@ import pytest
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.render.caveats import sentences
 from kwhatif.scheduler.catalog import ENTRIES, Entry
-from kwhatif.scheduler.framework.guard import unguarded
+from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.scheduler.preemption.policy import GuardedPolicy
+from kwhatif.scheduler.preemption.policy import GuardedPolicy, GuardedPreemption
 from kwhatif.scheduler.release import find_release
 from kwhatif.sources.decoding import config_file
 from kwhatif.sources.decoding.config_file import read_config
@@ -82,9 +82,9 @@ def test_it_is_made_with_its_arguments_and_put_behind_a_guard() -> None:
     entry = load(Everything)[0]["Everything"]
     assert entry.factory is not None
     made = entry.factory(Everything.Args(5))
-    inner = unguarded(made)
-    assert isinstance(inner, Everything)
-    assert inner.args.size == 5
+    assert isinstance(made, GuardedPlugin)
+    assert isinstance(made._inner, Everything)
+    assert made._inner.args.size == 5
     with pytest.raises(PluginFailed, match="plugin Everything cannot be made: ValueError: too large"):
         entry.factory(Everything.Args(6))
 
@@ -97,8 +97,9 @@ def test_a_preemption_takes_the_arguments_of_the_one_it_inherits_from_and_its_po
     entry = load(Mine)[0]["Mine"]
     assert (entry.args, entry.replaces) == (DefaultPreemptionArgs, "DefaultPreemption")
     assert entry.factory is not None
-    made = unguarded(entry.factory(DefaultPreemptionArgs(min_candidate_nodes_absolute=4)))
-    assert isinstance(made, Mine)
+    made = entry.factory(DefaultPreemptionArgs(min_candidate_nodes_absolute=4))
+    assert isinstance(made, GuardedPreemption)
+    assert isinstance(made._inner, Mine)
     assert isinstance(made.policy, GuardedPolicy)
     assert not isinstance(DefaultPreemption.policy, GuardedPolicy)
 
