@@ -19,9 +19,9 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PriorityClass
 from kwhatif.kube.model.workload import Namespace
 from kwhatif.policy import judge as policy
-from kwhatif.policy.aftermath import Audited, Fragile
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.rules import max_age
+from kwhatif.policy.rules import MessageOf, max_age
+from kwhatif.policy.violations import Audited, Fragile
 from kwhatif.questions.advise.advisor import Limits, advise, with_attempts
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
@@ -77,6 +77,8 @@ class GateQuestion(msgspec.Struct, frozen=True, kw_only=True):
     book: Rulebook
     #: Decides which exceptions of the policy have expired.
     today: date
+    #: The sentence about a workload, which expressions of the policy may read.
+    message_of: MessageOf
     #: Whether missing information is a failure.
     strict: bool = False
     #: The number of workloads that do not fit to find the smallest fix for.
@@ -98,6 +100,7 @@ def gate(session: Session, asked: GateQuestion, play: Play) -> Report:
         answer.judged,
         {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
         today=asked.today,
+        message_of=asked.message_of,
         reacted=answer.reacted,
         caveats=merged(answer.caveats),
         strict=asked.strict,

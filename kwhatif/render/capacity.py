@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import amount, listed, plural, some
 from kwhatif.render.autoscale import adds, refusal
 from kwhatif.render.blocks import Block, Cell, Column, Sentence, Table, folded, name, node, number, verdict, words
 from kwhatif.render.certainty import qualifier
@@ -14,6 +15,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import Quality
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.verdict import did_you_mean, why
+from kwhatif.render.workloads import why_not
 from kwhatif.report import Report
 from kwhatif.report.capacity import (
     AddedNodesRow,
@@ -29,8 +31,6 @@ from kwhatif.report.capacity import (
 )
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.framework.evidence import InsufficientResource
-from kwhatif.words.amounts import amount, listed, plural, some
-from kwhatif.words.workload import why_not
 
 
 def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Block]:

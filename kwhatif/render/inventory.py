@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kwhatif.questions.session.inventory import Inventory
+from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -21,7 +22,6 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.sources.saving.anonymize import Kept
 from kwhatif.sources.saving.words import AMOUNT, NUMBER, TIME
-from kwhatif.words.amounts import amount, plural, some
 
 #: Kinds of texts without names: only a few of them are shown.
 _MEASURES = (AMOUNT, NUMBER, TIME)

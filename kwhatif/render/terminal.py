@@ -121,7 +121,7 @@ def _listing(block: Listing, detail: Detail) -> Iterator[RenderableType]:
             yield indented(said, depth) if depth else said
         else:
             mark = f"{place}." if block.marks == "numbers" else "•"
-            yield indented(Text.assemble(mark, " ", said), depth + 2)
+            yield indented(hanging(Text(mark), said), depth + 2)
         yield from (whole(command, FAINT, depth + 5) for command in item.commands)
 
 
@@ -270,23 +270,28 @@ class _Fitted(RichTable):
     def _stacked(self) -> Iterator[RenderableType]:
         """Each row as a few lines: first the sign, the number, and the first column of words.
 
-        Several numbers need their names, so they are below it.
+        Several numbers need their names, so they are below it. A row without sign and number continues the one above.
         """
         headers = [str(column.header) for column in self.columns]
         named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")
         title = next(named, 0)
         before = [index for index in range(title) if headers[index]]
         below = [*(before if len(before) > 1 else ()), *range(title + 1, len(headers))]
-        above = [index for index in range(title + 1) if index not in below]
+        above = [index for index in range(title) if index not in below]
         yield ""
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
-            if cells[title].plain:  # else the row continues
-                yield Text(" ").join(cells[index] for index in above)
+            mark = Text(" ").join(cells[index] for index in above if cells[index].plain)
+            if cells[title].plain and mark.plain:
+                yield hanging(mark, cells[title])
+            elif cells[title].plain:
+                yield indented(cells[title], 2) if above else cells[title]
             for index in below:
                 if cells[index].plain:
                     label = headers[index].lower() if headers[index].isupper() else headers[index]
-                    yield indented(Text.assemble((f"{label}: ", FAINT), cells[index]), 4)
+                    first, *others = cells[index].split("\n")
+                    yield indented(Text.assemble((f"{label}: ", FAINT), first), 4)
+                    yield from (indented(each, 6) for each in others)
         yield ""
 
 
@@ -341,6 +346,15 @@ def whole(line: str, style: str = "", cells: int = 0) -> Text:
     return Text(" " * cells + safe(shortened(line)), style=style, no_wrap=True, overflow="ignore")
 
 
-def indented(content: Text, cells: int = 2) -> RenderableType:
+def hanging(mark: Text, content: Text) -> RichTable:
+    """Content after a mark, with its continued lines below its first."""
+    made = RichTable.grid(padding=(0, 1, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    made.add_row(mark, content)
+    return made
+
+
+def indented(content: RenderableType, cells: int = 2) -> RenderableType:
     """Content with this indentation, also on continued lines."""
     return Padding(content, (0, 0, 0, cells), expand=False)

@@ -15,48 +15,16 @@ from kwhatif.kube.model.node import Node, Taint
 from kwhatif.kube.model.pod import Pod, PodCondition, pod_condition
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Job
 
-#: The actions on objects.
-Verb = Literal[
-    "adopted",
-    "bound",
-    "came back",
-    "changed",
-    "collected",
-    "completed",
-    "cordoned",
-    "could not attach",
-    "could not evict",
-    "created",
-    "deferred",
-    "deleted",
-    "ended",
-    "evicted",
-    "evicted by device taint",
-    "evicted by taint",
-    "failed",
-    "fell silent",
-    "found infeasible",
-    "labelled",
-    "nominated",
-    "not ready",
-    "pending",
-    "placed",
-    "preempted",
-    "ran",
-    "ready",
-    "released",
-    "removed",
-    "resized",
-    "restarted",
-    "running",
-    "scaled",
-    "succeeded",
-    "tainted",
-    "uncordoned",
-    "unknown",
-    "unschedulable",
-    "was refused",
+# The actions on objects.
+_OfObjects = Literal["created", "changed", "deleted", "removed", "adopted", "released", "collected", "was refused"]
+_OfScheduler = Literal["bound", "nominated", "placed", "preempted", "unschedulable"]
+_OfKubelet = Literal[
+    "pending", "running", "ready", "not ready", "restarted", "ended", "succeeded", "failed", "completed", "unknown"
 ]
+_OfEvictions = Literal["evicted", "evicted by taint", "evicted by device taint", "could not evict", "ran"]
+_OfNodes = Literal["cordoned", "uncordoned", "tainted", "labelled", "fell silent", "came back", "could not attach"]
+_OfSizes = Literal["scaled", "resized", "deferred", "found infeasible"]
+Verb = Literal[_OfObjects, _OfScheduler, _OfKubelet, _OfEvictions, _OfNodes, _OfSizes]
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):

@@ -169,19 +169,6 @@ class NodeInfo:
             self._is_huge = max(amounts) >= LARGEST_EXACT
         return self._is_huge
 
-    @property
-    def with_affinity(self) -> list[PodInfo]:
-        """The pods with inter-pod affinity or anti-affinity (`PodsWithAffinity`), in the order of `pods`.
-
-        Upstream keeps a separate list, whose order differs once a pod was removed; nothing depends on that.
-        """
-        return [pod for pod in self.pods if pod.has_affinity]
-
-    @property
-    def with_required_anti_affinity(self) -> list[PodInfo]:
-        """The pods with required anti-affinity (`PodsWithRequiredAntiAffinity`), in the order of `pods`."""
-        return [pod for pod in self.pods if pod.has_required_anti_affinity]
-
     def used_ports(self) -> set[HostPort]:
         """Host ports in use. A set, so equal ports of two pods are one entry, as upstream."""
         if self._used_ports is None:

@@ -97,16 +97,6 @@ class PodInfo:
         affinity = self.affinity
         return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
 
-    @property
-    def has_required_anti_affinity(self) -> bool:
-        """Whether it has a required anti-affinity term (`PodsWithRequiredAntiAffinity`)."""
-        affinity = self.affinity
-        return (
-            affinity is not None
-            and affinity.pod_anti_affinity is not None
-            and bool(affinity.pod_anti_affinity.required)
-        )
-
     def remember(self, generation: int, found: object) -> None:
         """Store a result in `memos`, and drop those that are likely to be out of date."""
         if self.memos is None or len(self.memos) >= _MEMOS:

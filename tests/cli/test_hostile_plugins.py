@@ -134,7 +134,7 @@ CHANGES = {
     "the object of a pod on a node": ("pass", "node.pods[0].pod.metadata.labels['a'] = 'b'"),
     "what selects its nodes": ("pass", "node.pods[0].pod.spec.node_selector['a'] = 'b'"),
     "its affinity": ("pass", "node.pods[0].affinity.pod_anti_affinity.required[0].label_selector.match_labels.clear()"),
-    "what its terms were made of": ("pass", "node.with_required_anti_affinity[0].affinity = None"),
+    "what its terms were made of": ("pass", "node.pods[0].affinity_terms.required_anti[0].selector = None"),
     "a pod by its key": ("snapshot.pods['default/q'].labels['a'] = 'b'; snapshot.pods['default/q'].key = 'x'", "pass"),
     "a pending pod": ("snapshot.pending['default/r'].priority = 7", "pass"),
     "a nominated pod": ("snapshot.nominated['node'][0].labels['a'] = 'b'", "pass"),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.kube.matching.nodes import HostPort, host_ports
 from kwhatif.kube.model.cluster import Cluster, key_of
-from kwhatif.kube.model.pod import Pod, is_terminal
+from kwhatif.kube.model.pod import Pod, PodMeta, is_terminal
 from kwhatif.kube.model.resource import ResourceClaim
 from kwhatif.kube.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.scheduler.catalog import default_profile
@@ -31,6 +31,22 @@ from tests.queue_scripts.api import Api, Watch, mirror, stamp
 Tried = dict[str, Any]
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+
+
+def nominated_pods(queue: SchedulingQueue) -> dict[str, list[PodInfo]]:
+    """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
+
+    QUIRK: (nominatedPodToInfo) a pod that is in no part of the queue, such as one in flight, has no requests.
+    """
+    return {node: [_nominated_pod(queue, *ref) for ref in refs] for node, refs in queue.nominator.nominated.items()}
+
+
+def _nominated_pod(queue: SchedulingQueue, key: str, uid: str) -> PodInfo:
+    info = queue.get(key)
+    if info is not None:
+        return info.pod_info
+    namespace, _, name = key.partition("/")
+    return PodInfo(Pod(metadata=PodMeta(namespace=namespace, name=name, uid=uid)))
 
 
 class Scheduler:
@@ -101,7 +117,7 @@ class Scheduler:
         for node in snapshot.nodes:
             node._used_ports = set(self._ports.get(node.name, ()))
         # As the queue knows them: one that is in flight has no requests, so it is another pod than the cluster's.
-        nominated = self.queue.nominated_pods()
+        nominated = nominated_pods(self.queue)
         others = {name: tuple(pod for pod in pods if pod.key in snapshot.pending) for name, pods in nominated.items()}
         nominations = snapshot._pods.nominations
         nominations.by_node = {name: pods for name, pods in others.items() if pods}
@@ -165,7 +181,7 @@ class Scheduler:
         self.deliver()
 
     def _preempt(self, info: QueuedPodInfo, node: str, victims: list[PodInfo], refused: bool) -> list[str]:
-        for other in self.queue.nominated_pods().get(node, ()):
+        for other in nominated_pods(self.queue).get(node, ()):
             if other.priority < info.pod_info.priority and other.pod.status.nominated_node_name:
                 self.api.patch("Pod", other.key, {"status": {"nominatedNodeName": None}})
         sent = []

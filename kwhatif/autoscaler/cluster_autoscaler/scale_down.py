@@ -176,8 +176,6 @@ class ScaleDown:
         Meanwhile the node still exists, empty and tainted: it counts for spread constraints.
         """
         trial = self._snapshot.fork()
-        for pod in pods:
-            trial.unschedule(pod)
         trial.empty_node(_doomed(trial.node(name).node, self._now))
         found: list[Destination] = []
         destinations = self._destinations - {name}

@@ -144,13 +144,9 @@ class Snapshot:
         start = (self._last[0] + 1) % max(len(self.names), 1)
         if accepted is None:
             return chain(range(start, len(self.names)), range(start))
-        places = sorted(self._index_of[name] for name in accepted)
-        first = bisect_left(places, start)
-        return chain(places[first:], places[:first])
-
-    def unschedule(self, pod: PodInfo) -> None:
-        """Remove the pod from its node."""
-        self.state.apply(Delete(Pod, pod.key))
+        indexes = sorted(self._index_of[name] for name in accepted)
+        first = bisect_left(indexes, start)
+        return chain(indexes[first:], indexes[:first])
 
     def _tried(self, pod: PodInfo) -> _Tried:
         """The pod's filters for the current state; those of an equal pod, if they are still valid."""

@@ -15,12 +15,12 @@ from kwhatif.descheduler.handle import Handle, PodFilter, Result, chosen
 from kwhatif.descheduler.node_fit import sort_by_priority, untolerated
 from kwhatif.descheduler.policy import Namespaces
 from kwhatif.descheduler.sandbox import Sandbox
-from kwhatif.kube.matching.requests import CPU, MEMORY, PODS
+from kwhatif.kube.matching.requests import CPU, MEMORY, PODS, units
 from kwhatif.kube.model.bystanders import NodeMetrics, PodMetrics
 from kwhatif.kube.model.cluster import key_of
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
-from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, milli_value, parse_quantity, value
+from kwhatif.kube.model.quantity import MICRO_PER_MILLI, NANO, parse_quantity
 
 Amounts = dict[str, int]
 Percents = Mapping[str, float]
@@ -142,12 +142,8 @@ def percents(usage: Mapping[str, int], node: Node) -> dict[str, float]:
 
 
 def _percent(resource: str, used: int, there: int) -> float:
-    use, total = _units(resource, used), _units(resource, there)
+    use, total = units(resource, used), units(resource, there)
     return use / total * 100 if total > 0 else 0.0
-
-
-def _units(resource: str, nanos: int) -> int:
-    return milli_value(nanos) if resource == CPU else value(nanos)
 
 
 def capped(node: Node, thresholds: Percents, resources: Sequence[str]) -> dict[str, int]:
@@ -157,7 +153,7 @@ def capped(node: Node, thresholds: Percents, resources: Sequence[str]) -> dict[s
     for name in resources:
         there = of.get(name, 0)
         if name in thresholds and name in of:
-            there = int(thresholds[name] * _TO_FRACTION * _units(name, there))
+            there = int(thresholds[name] * _TO_FRACTION * units(name, there))
             there *= MICRO_PER_MILLI if name == CPU else NANO
         caps[name] = there
     return caps
@@ -179,7 +175,7 @@ def use_of(class_: UtilizationClass, percent: Percents, thresholds: Percents) ->
 
 def usage_sum(usage: Mapping[str, int]) -> int:
     """The sort key of nodes. QUIRK: the sum of milli-CPU, bytes and pods."""
-    return sum(_units(name, nanos) for name, nanos in usage.items())
+    return sum(units(name, nanos) for name, nanos in usage.items())
 
 
 def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: Mapping[str, Percents]) -> None:

@@ -29,24 +29,27 @@ from kwhatif.kube.model.pod_spec import PodAffinity, PodAffinityTerm
 T = TypeVar("T")
 
 
-class AffinityTerm:
+class AffinityTerm(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A compiled term: the pods that it matches, and its topology key."""
 
-    __slots__ = ("namespace_selector", "namespaces", "selector", "selector_text", "topology_key")
+    selector: Selector
+    namespace_selector: Selector
+    namespaces: frozenset[str]
+    topology_key: str
+    #: The label selector as text, for reports.
+    selector_text: str
 
-    def __init__(self, term: PodAffinityTerm, owner_namespace: str) -> None:
-        """Compile.
+    @classmethod
+    def of(cls, term: PodAffinityTerm, owner_namespace: str) -> AffinityTerm:
+        """Compile a term.
 
         Raises:
             SelectorError: a selector of the term is not valid.
         """
-        self.selector = compile_selector(term.label_selector)
-        self.namespace_selector = compile_selector(term.namespace_selector)
-        said_nothing = not term.namespaces and term.namespace_selector is None
-        self.namespaces = frozenset((owner_namespace,) if said_nothing else term.namespaces)
-        self.topology_key = term.topology_key
-        #: The label selector as text, for reports.
-        self.selector_text = selector_text(term.label_selector)
+        selector, text = compile_selector(term.label_selector), selector_text(term.label_selector)
+        is_own = not term.namespaces and term.namespace_selector is None
+        namespaces = frozenset((owner_namespace,) if is_own else term.namespaces)
+        return cls(selector, compile_selector(term.namespace_selector), namespaces, term.topology_key, text)
 
     def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
         """Whether the term matches a pod with that namespace and these labels."""
@@ -117,11 +120,11 @@ def _compile(namespace: str, parts: bytes) -> AffinityTerms:
             return ()
 
     def required(part: PodAffinity | None) -> Iterator[AffinityTerm]:
-        return (AffinityTerm(term, namespace) for term in (part.required if part else ()))
+        return (AffinityTerm.of(term, namespace) for term in (part.required if part else ()))
 
     def preferred(part: PodAffinity | None) -> Iterator[tuple[int, AffinityTerm]]:
         terms = part.preferred if part else ()
-        return ((term.weight, AffinityTerm(term.pod_affinity_term, namespace)) for term in terms)
+        return ((term.weight, AffinityTerm.of(term.pod_affinity_term, namespace)) for term in terms)
 
     return AffinityTerms(
         required=valid("requiredAffinityTerms", required(affinity)),

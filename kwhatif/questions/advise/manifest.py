@@ -105,7 +105,7 @@ def soft_terms(pod: Pod, objecting: Sequence[OwnTerm]) -> Iterator[AdvisedChange
 
 def _is_about(term: PodAffinityTerm, pod: Pod, evidence: OwnTerm) -> bool:
     try:
-        compiled = AffinityTerm(term, pod.metadata.namespace)
+        compiled = AffinityTerm.of(term, pod.metadata.namespace)
     except SelectorError:
         return False
     return compiled.topology_key == evidence.topology_key and compiled.selector_text == evidence.selector

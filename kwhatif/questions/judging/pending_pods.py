@@ -66,12 +66,14 @@ def unschedulable_pods(
         after: the same with everything that was applied, except pods and workloads.
         applied: these objects; their events may requeue pods.
     """
+    tried = [info for info in pods if was_tried(info.pod)]
+    happened = list(_occurrences(before.cluster, after, applied)) if tried else []
+    if not happened:
+        yield from tried
+        return
     by_name = {name: registrations(profile) for name, profile in profiles.items()}
     hints = QueueingHints(by_name, after)
-    happened = list(_occurrences(before.cluster, after, applied))
-    for info in pods:
-        if not was_tried(info.pod):
-            continue
+    for info in tried:
         profile = profiles[scheduler_of(info.pod)]
         names = {entry.plugin for entry in by_name[profile.scheduler_name]}
         rejectors = may_have_rejected(profile, info, before, names)

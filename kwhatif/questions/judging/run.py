@@ -12,6 +12,7 @@ import msgspec
 
 from kwhatif.admission.outcome import Admitted, Denied
 from kwhatif.controllers.catalog import MAKING_PODS
+from kwhatif.kube.model.bystanders import CustomResource
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import KubernetesObject, identity, key_of
 from kwhatif.kube.model.pod import Pod, is_terminal
@@ -127,7 +128,8 @@ class ManifestRun:
         if planned.update != "unchanged":
             for decision in manifest.missing(self._api_server, self._reactions):
                 planned.decide(decision)
-        if not isinstance(planned.applied.object, Pod | CronJob):
+        # All pods of a custom resource make way, also those of workloads that its controller has made.
+        if not isinstance(planned.applied.object, Pod | CronJob | CustomResource):
             planned.removed = tuple(self._removed(manifest))
 
     def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.scheduler.framework.cycle import Cycle, CycleError
 from kwhatif.scheduler.framework.filters import ByShape, ByShapeExcept
+from kwhatif.scheduler.framework.hints import QueueingHint, QueueingHintFn
 from kwhatif.scheduler.framework.incremental import Incremental, NormalizesByRange, Relaxing, Selective, tracks_pods
 from kwhatif.scheduler.framework.plugin import (
     NodeFilter,
@@ -201,6 +202,18 @@ def _forwarded(name: str, point: str, returns: _Returns) -> Callable[..., object
             found = site.call(inner, *views, returns=returns)
         if name == "normalize" and not (len(found) == len(views[1]) and all(isinstance(each, int) for each in found)):
             site.fail(f"it returned {found!r}, not {len(views[1])} whole numbers", None)
+        if name == "events_to_register":
+            return [entry._replace(queueing_hint=_guarded_hint(entry.queueing_hint, guard._site)) for entry in found]
         return _guarded(found, site) if isinstance(found, NodeFilter | NodeScorer) else found
 
     return method
+
+
+def _guarded_hint(hint: QueueingHintFn | None, site: CallSite) -> QueueingHintFn | None:
+    if hint is None:
+        return None
+
+    def guarded(*arguments: Any) -> QueueingHint:
+        return site.at("QueueingHint", arguments).call(hint, *map(view, arguments), returns=QueueingHint)
+
+    return guarded

@@ -16,10 +16,8 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.storage import PersistentVolumeClaim
 from kwhatif.scheduler.framework.cycle import EXTENDER
 from kwhatif.scheduler.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.scheduler.framework.guard import CallSite
-from kwhatif.scheduler.framework.plugin import Plugin, is_custom
+from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Profile
-from kwhatif.scheduler.framework.shown import view
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -147,23 +145,7 @@ def _of(plugin: Plugin) -> list[Registration]:
 
 
 def _entries(plugin: Plugin) -> Sequence[ClusterEventWithHint]:
-    if not isinstance(plugin, EnqueueExtensions):
-        return EVERY_EVENT
-    entries = plugin.events_to_register()
-    if not is_custom(plugin):
-        return entries
-    return [entry._replace(queueing_hint=_guarded(plugin.name, entry.queueing_hint)) for entry in entries]
-
-
-def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
-    if hint is None:
-        return None
-
-    def guarded(pod: PodInfo, old: Any, new: Any, cluster: Cluster) -> QueueingHint:
-        site = CallSite(plugin, "QueueingHint", pod.key)
-        return site.call(hint, *map(view, (pod, old, new, cluster)), returns=QueueingHint)
-
-    return guarded
+    return plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else EVERY_EVENT
 
 
 def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:

@@ -123,11 +123,6 @@ class ActiveQueue:
         return other
 
     @property
-    def in_flight(self) -> Iterable[str]:
-        """UIDs of the pods that were popped and are not done."""
-        return self._in_flight.keys()
-
-    @property
     def is_any_in_flight(self) -> bool:
         """Whether a pod was popped that is not done."""
         return bool(self._in_flight)

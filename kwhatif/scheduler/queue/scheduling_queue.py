@@ -11,7 +11,6 @@ from copy import copy
 from typing import Protocol
 
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.pod import Pod, PodMeta
 from kwhatif.scheduler.framework.events import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
@@ -198,20 +197,6 @@ class SchedulingQueue(QueueParts):
         self.nominator.delete(pod.uid)
         if not self.active.queue.delete(pod.key) and not self.backoff.delete(pod.key):
             self.unschedulable.delete(pod.key)
-
-    def nominated_pods(self) -> dict[str, list[PodInfo]]:
-        """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
-
-        QUIRK: (nominatedPodToInfo) a pod that is in no part of the queue, such as one in flight, has no requests.
-        """
-        return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
-
-    def _nominated_pod(self, key: str, uid: str) -> PodInfo:
-        info = self.get(key)
-        if info is not None:
-            return info.pod_info
-        namespace, _, name = key.partition("/")
-        return PodInfo(Pod(metadata=PodMeta(namespace=namespace, name=name, uid=uid)))
 
     # --- attempts -----------------------------------------------------------------------------------------
 

@@ -22,13 +22,14 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
 from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.scheduler.catalog import Entry
-from kwhatif.scheduler.configuration import build_profiles, plugin_sets
+from kwhatif.scheduler.configuration.build import build_profiles, plugin_sets
 from kwhatif.scheduler.configuration.schema import API_VERSION, KIND, ExtenderConfig, KubeSchedulerConfiguration
 from kwhatif.scheduler.framework.extender import Extender
 from kwhatif.scheduler.framework.guard import PASSED_ON, GuardedPlugin, called, described
 from kwhatif.scheduler.framework.plugin import Plugin
 from kwhatif.scheduler.framework.profile import Point, Profile
-from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPreemption
+from kwhatif.scheduler.preemption.guard import GuardedPreemption
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 from kwhatif.scheduler.release import Release
 from kwhatif.sources.decoding.config_file import ConfigFile, read_config
 from kwhatif.sources.network import redacted

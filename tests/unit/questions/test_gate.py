@@ -16,12 +16,13 @@ from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodMeta, PodTemplateSpec
 from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.kube.model.resource import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
-from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.kube.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, StatefulSet, StatefulSetSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.questions.gate import GateQuestion, gate
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
+from kwhatif.render.workloads import workload_message
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.sources.manifests.applied import all_applied, as_row
@@ -50,7 +51,13 @@ def run(session: Session, text: str, **question: Any) -> Report:
         caveats=tuple(in_cluster(found.caveats, applied, session.cluster)),
         **question,
     )
-    return worded(gate(session, GateQuestion(question=asked, book=book, today=today, strict=strict), play_here))
+    return worded(
+        gate(
+            session,
+            GateQuestion(question=asked, book=book, today=today, message_of=workload_message, strict=strict),
+            play_here,
+        )
+    )
 
 
 def workload(
@@ -514,6 +521,18 @@ def test_pods_of_a_custom_resource_may_stand_below_its_replica_sets(
     )
     web = row(report, "Rollout default/web")
     assert (web.replicas, web.removed, web.placed) == (replicas, 3 if mine else 0, replicas)
+
+
+def test_pods_of_a_custom_resource_may_stand_below_a_stateful_set() -> None:
+    owner = OwnerReference(kind="Rollout", name="web", api_version="example.com/v1", uid="u", controller=True)
+    template = PodTemplateSpec(metadata=PodMeta(labels={"app": "web"}), spec=pod().cpu("1").build().spec)
+    spec = StatefulSetSpec(replicas=1, selector=selector(app="web"), template=template)
+    below = StatefulSet(metadata=ObjectMeta(name="web-db", namespace="default", owner_references=(owner,)), spec=spec)
+    old = pod("web-db-0").labels({"app": "web"}).cpu("1").on("n1").owner("StatefulSet", "web-db")
+    old = old.status(phase="Running")
+    report = run(Session.of(cluster(node("n1"), below, old)), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
+    web = row(report, "Rollout default/web")
+    assert (web.removed, web.placed) == (1, 2)
 
 
 @pytest.mark.parametrize(

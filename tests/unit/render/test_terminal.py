@@ -7,7 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from kwhatif.render.terminal import table, text
+from kwhatif.render.blocks import Block, Item, Listing, Row, Table, number, words
+from kwhatif.render.detail import Detail
+from kwhatif.render.terminal import draw, table, text
 
 NAME = "team-a/checkout-7c9d4b6f5-x2x9v"
 PROSE = "the budget allows no disruption at this moment and the scheduler prefers other nodes"
@@ -75,8 +77,8 @@ def candidates(width: int, times: tuple[str, ...]) -> list[str]:
     """A table of candidates, of which all have the same numbers of victims."""
     numbers = ("VIOLATING", "VICTIMS", "EARLIEST START")
     made = table("NODE", *numbers, right=numbers, droppable=numbers)
-    for number, time in enumerate(times):
-        made.add_row(text(f"node-{number}"), text(1), text(2), text(time))
+    for place, time in enumerate(times):
+        made.add_row(text(f"node-{place}"), text(1), text(2), text(time))
     if len(times) > 1:
         made.add_row(text("… 11 more (-o wide)"))
     Console(file=(file := io.StringIO()), width=width).print(made)
@@ -99,4 +101,41 @@ def test_at_last_times_are_broken_but_a_single_row_becomes_lines() -> None:
         "    victims: 2",
         "    earliest start: 2026-11-21",
         "    15:09:00Z",
+    ]
+
+
+def _drawn(block: Block, width: int) -> list[str]:
+    console = Console(file=(file := io.StringIO()), width=width)
+    for part in draw([block], Detail()):
+        console.print(part)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_the_continued_lines_of_an_item_are_below_its_first_word() -> None:
+    assert _drawn(Listing([Item("the cluster is as it was an hour ago")]), 24) == [
+        "  • the cluster is as it",
+        "    was an hour ago",
+    ]
+    assert _drawn(Listing([Item("the cluster is as it was")], "numbers"), 24) == [
+        "  1. the cluster is as",
+        "     it was",
+    ]
+
+
+def test_a_row_that_continues_the_one_above_is_indented_where_rows_are_lines() -> None:
+    rows: list[Row] = [
+        (6, ["Insufficient cpu", "Insufficient memory"], "needs 64"),
+        ("", "Too many pods", ["on a1,", "a2"]),
+    ]
+    assert _drawn(Table((number("Nodes"), words("Reason"), words("Evidence")), rows), 20) == [
+        "",
+        "6 Insufficient cpu",
+        "  Insufficient",
+        "  memory",
+        "    evidence: needs",
+        "    64",
+        "  Too many pods",
+        "    evidence: on a1,",
+        "      a2",
+        "",
     ]

@@ -11,7 +11,7 @@ import yaml
 
 from kwhatif.errors import InputError
 from kwhatif.scheduler.catalog import ENTRIES, Entry, default_profile
-from kwhatif.scheduler.configuration import build_profiles
+from kwhatif.scheduler.configuration.build import build_profiles
 from kwhatif.scheduler.framework.profile import Point, Profile, names
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduler.plugins.node_resources_fit import NodeResourcesFitArgs
@@ -138,6 +138,26 @@ def test_a_negative_weight_is_only_seen_by_those_that_follow() -> None:
         "plugins: {multiPoint: {disabled: [{name: ImageLocality}], enabled: [{name: ImageLocality, weight: -2}]}}"
     )
     assert found.weights["ImageLocality"] == -2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "parallelism: 1",
+        "clientConnection: {burst: 0}",
+        "percentageOfNodesToScore: 0",
+        "percentageOfNodesToScore: 100",
+        "{podInitialBackoffSeconds: 1, podMaxBackoffSeconds: 1}",
+        "{leaderElection: {leaseDuration: 11s}}",
+        "{leaderElection: {leaderElect: false, leaseDuration: 1s}}",
+        "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 0}}]}]",
+        "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 100}}]}]",
+        "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio,"
+        " requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}}]}]",
+    ],
+)
+def test_the_last_values_that_are_allowed(text: str) -> None:
+    assert list(build(text)) == ["default-scheduler"]
 
 
 def test_a_profile_may_be_null() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.scheduler.catalog import Entry
-from kwhatif.scheduler.configuration import (
+from kwhatif.scheduler.configuration.build import (
     defaults,
     expand,
     merge_defaults,

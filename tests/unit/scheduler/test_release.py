@@ -37,7 +37,7 @@ from kwhatif.kube.model.storage import (
 )
 from kwhatif.kube.model.workload import Namespace, NamespaceMeta
 from kwhatif.questions.session.session import Session
-from kwhatif.scheduler.configuration import build_profiles
+from kwhatif.scheduler.configuration.build import build_profiles
 from kwhatif.scheduler.configuration.schema import API_VERSION, KIND
 from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.events import ActionType, EventResource

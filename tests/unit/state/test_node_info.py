@@ -81,18 +81,13 @@ def test_removing_an_unknown_pod_is_an_error() -> None:
         filled(pod("a").info()).remove_pod(pod("b").info())
 
 
-def test_lists_the_pods_that_have_something_to_say_about_others() -> None:
+def test_a_pod_knows_whether_it_has_terms_about_others() -> None:
     term = affinity_term("zone")
     plain = pod("plain").node_affinity(on_name("n1")).info()
     likes = pod("likes").pod_affinity(term).info()
     prefers = pod("prefers").prefer_not_pods(1, term).info()
     refuses = pod("refuses").pod_anti_affinity(term).info()
-    info = filled(plain, likes, prefers, refuses)
-    assert info.with_affinity == [likes, prefers, refuses]
-    assert info.with_required_anti_affinity == [refuses]
-    info.remove_pod(refuses)
-    assert info.with_affinity == [likes, prefers]
-    assert info.with_required_anti_affinity == []
+    assert [info.has_affinity for info in (plain, likes, prefers, refuses)] == [False, True, True, True]
 
 
 def test_a_port_that_two_pods_hold_is_free_as_soon_as_one_goes() -> None:
@@ -112,9 +107,8 @@ def test_a_clone_changes_alone() -> None:
     clone.remove_pod(first)
     clone.add_pod(pod("b").cpu("2").host_port(81).info())
     assert sums(info) == before
-    assert info.pods == info.with_affinity == info.with_required_anti_affinity == [first]
+    assert info.pods == [first]
     assert info.used_ports() == {HostPort(ANY, "TCP", 80)}
-    assert clone.with_affinity == []
     assert (clone.cpu, clone.used_ports()) == (2000, {HostPort(ANY, "TCP", 81)})
 
 
@@ -173,7 +167,7 @@ def test_a_pod_that_asks_for_the_same_takes_the_place_of_another() -> None:
     info = filled(before, pod("b").requests(cpu="2").info())
     counted = sums(info)
     assert info.exchange(before, after)
-    assert (info.pods[0], info.with_affinity, info.with_required_anti_affinity) == (after, [after], [after])
+    assert info.pods[0] is after
     assert sums(info) == counted == sums(info.with_pods(info.pods))
 
 

@@ -41,7 +41,8 @@ from kwhatif.scheduler.framework.plugin import (
 from kwhatif.scheduler.framework.profile import Profile
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption
-from kwhatif.scheduler.preemption.policy import EvictsByPolicy, GuardedPolicy, GuardedPreemption
+from kwhatif.scheduler.preemption.guard import GuardedPolicy, GuardedPreemption
+from kwhatif.scheduler.preemption.policy import EvictsByPolicy
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod, snapshot

@@ -10,7 +10,8 @@ from kwhatif.errors import PluginFailed
 from kwhatif.kube.model.pod import PodCondition
 from kwhatif.scheduler.framework.status import Status, unresolvable, unschedulable
 from kwhatif.scheduler.preemption.evaluator import Evaluator
-from kwhatif.scheduler.preemption.policy import NEVER, TERMINATING, GuardedPolicy, Policy
+from kwhatif.scheduler.preemption.guard import GuardedPolicy
+from kwhatif.scheduler.preemption.policy import NEVER, TERMINATING, Policy
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.unit.scheduler.preemption.fakes import Asked, cycle_of
 

@@ -19,6 +19,7 @@ from kwhatif.scheduler.queue.queued_pod import QueuedPodInfo, pod_lister
 from kwhatif.scheduler.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
+from tests.queue_scripts.scheduler import nominated_pods
 
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 SCHEDULER = "default-scheduler"
@@ -173,7 +174,7 @@ def test_events_that_a_pod_missed_in_flight_are_looked_at_when_it_comes_back() -
     third.unschedulable_plugins = {"P"}
     bench.queue.add_unschedulable_if_not_present(third)
     assert bench.parts == {"backoff": ["b"], "pool": ["a"]}, "what happened before it was popped is not looked at"
-    assert not list(bench.queue.active.in_flight)
+    assert not bench.queue.active.is_any_in_flight
 
 
 def test_replicas_are_asked_as_one() -> None:
@@ -288,7 +289,7 @@ def test_nominations_come_from_the_status_or_from_an_attempt() -> None:
     old = bench.add("a", nominated_node_name="n1")
     nominator = bench.queue.nominator
     assert {node: [ref.key for ref in refs] for node, refs in nominator.nominated.items()} == {"n1": ["default/a"]}
-    assert [info.name for info in bench.queue.nominated_pods()["n1"]] == ["a"]
+    assert [info.name for info in nominated_pods(bench.queue)["n1"]] == ["a"]
     nominator.add(old, "n2")
     assert list(nominator.nominated) == ["n2"]
     other = bench.add("b")
@@ -306,7 +307,7 @@ def test_a_nominated_pod_in_flight_counts_as_one_without_requests() -> None:
     bench = Bench()
     bench.add("a", priority=9, nominated_node_name="n1")
     bench.queue.pop()
-    (stand_in,) = bench.queue.nominated_pods()["n1"]
+    (stand_in,) = nominated_pods(bench.queue)["n1"]
     assert (stand_in.key, stand_in.uid, stand_in.priority) == ("default/a", "uid-a", 0)
 
 
@@ -316,4 +317,4 @@ def test_a_pod_is_not_put_back_where_its_successor_is() -> None:
     info = bench.pop()
     bench.add("a")
     assert not bench.queue.add_unschedulable_if_not_present(info)
-    assert not list(bench.queue.active.in_flight)
+    assert not bench.queue.active.is_any_in_flight

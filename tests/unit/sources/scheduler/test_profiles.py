@@ -18,7 +18,7 @@ from kwhatif.scheduler.catalog import ENTRIES, Entry
 from kwhatif.scheduler.framework.guard import GuardedPlugin
 from kwhatif.scheduler.framework.profile import Point
 from kwhatif.scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.scheduler.preemption.policy import GuardedPolicy, GuardedPreemption
+from kwhatif.scheduler.preemption.guard import GuardedPolicy, GuardedPreemption
 from kwhatif.scheduler.release import find_release
 from kwhatif.sources.decoding import config_file
 from kwhatif.sources.decoding.config_file import read_config

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.questions.audit.findings import findings_of
+from kwhatif.render.harm import finding_message, why_blocked, why_harmful
 from kwhatif.report.risks import HarmRow
 from kwhatif.report.story import BlockedCause, BlockedRow, Harm, VerdictRow, WorstRow
-from kwhatif.words.harm import finding_message, why_blocked, why_harmful
 
 WEB, API = "Deployment shop/web", "Deployment shop/api"
 
