@@ -57,14 +57,14 @@ from kwhatif.state.state import State
 
 
 def rounds_of(
-    state: State, profiles: Mapping[str, Profile], scaling: Scaling, most: int
+    state: State, profiles: Mapping[str, Profile], scaling: Scaling, limit: int
 ) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
     """The rounds until nothing more is added, up to a limit, and caveats about them.
 
     A last round that only repeats what is refused is left out. The state stays as it is.
     """
     loop = AutoscalerLoop(scaling.autoscaler)
-    while len(loop.rounds) < most:
+    while len(loop.rounds) < limit:
         loop, found = loop.look(state, profiles, scaling.at)
         if not found.nodes:
             break
@@ -75,7 +75,7 @@ def rounds_of(
         loop = replace(loop.placing(placed), autoscaler=loop.autoscaler.with_nodes(found.nodes))
         if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
-    left = () if len(loop.rounds) == most else tuple(_left(state, loop))
+    left = () if len(loop.rounds) == limit else tuple(_left(state, loop))
     if left and any(each.new_nodes or each.scale_up for each in loop.rounds):
         return loop.rounds, (*loop.caveats, PodsLeftByAutoscaler(pods=left))
     return loop.rounds, loop.caveats
@@ -143,7 +143,7 @@ def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
         ),
         at=question.at,
         startup=question.startup,
-        caveats=tuple(_said(session, question, asked)),
+        caveats=tuple(_caveats_of(session, question, asked)),
     )
 
 
@@ -160,11 +160,11 @@ def ask_autoscale(session: Session, question: AutoscalerQuestion, applied: Quest
         answer.caveats = {each: None for each in answer.caveats if not isinstance(each, NodesNotAdded | PendingAsleep)}
         state, report = _having_waited(answer.marked(), session.state), answer.report(session, "autoscale")
     rounds, caveats = rounds_of(state, session.profiles, scaling, question.rounds)
-    said = (*scaling.caveats, *caveats, *_adding(rounds))
+    all_caveats = (*scaling.caveats, *caveats, *_adding(rounds))
     row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=question.at, rounds=rounds)
     if report is None:
-        return replace(_report(session, "autoscale", said), autoscaler=row)
-    return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *said)))
+        return replace(_report(session, "autoscale", all_caveats), autoscaler=row)
+    return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *all_caveats)))
 
 
 def _having_waited(state: State, before: State) -> State:
@@ -189,7 +189,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         steps = [Step((row.node,)) for row in plan.nodes if row.removable]
         cutoff = groups.flags.expendable_pods_priority_cutoff
     if question.explain is not None:  # what comes before it counts, and nothing behind it
-        last = max((place for place, step in enumerate(steps) if question.explain in step.nodes), default=-1)
+        last = max((index for index, step in enumerate(steps) if question.explain in step.nodes), default=-1)
         steps = steps[: last + 1]
     saved = [*(row.saved for row in plan.commands), *(row.saved for row in plan.nodes if row.removable)]
     row = ConsolidateRow(
@@ -202,8 +202,8 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         saved=None if None in saved or not saved else round(sum(filter(None, saved)), 6),
     )
     row = row if question.explain is None else _about(row, question.explain)
-    said = (*_said(session, question, autoscaler), *caveats)
-    return replace(_report(session, "consolidate", said), consolidate=row)
+    all_caveats = (*_caveats_of(session, question, autoscaler), *caveats)
+    return replace(_report(session, "consolidate", all_caveats), consolidate=row)
 
 
 def with_rounds(report: Report, session: Session, scaling: Scaling) -> Report:
@@ -229,8 +229,8 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
     )
 
 
-def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
-    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
+def _report(session: Session, command: str, caveats: Iterable[Caveat]) -> Report:
+    return session.report(command, (), dict.fromkeys((*session.caveats, *caveats, *session.remarks())))
 
 
 def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
@@ -251,7 +251,7 @@ def _groups_of(session: Session, question: AutoscalerQuestion) -> NodeGroups:
     return observed if read is None else read.apply(observed)
 
 
-def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
+def _caveats_of(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
     yield from session.of_autoscalers
     if asked == "karpenter":
@@ -329,8 +329,8 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
         stays=stays,
         preempted=sum(event.verb == "preempted" for event in api_server.history.events[known:]),
         groups=tuple(
-            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, api_server.state))
-            for key, (least, before) in sorted(groups.items())
+            MovedGroupRow(group=key, min_count=min_count, before=before, after=_running(key, api_server.state))
+            for key, (min_count, before) in sorted(groups.items())
         ),
     )
 

@@ -289,8 +289,8 @@ def in_full(result: Attempt) -> Decision:
 
 def _best_few(scores: Scores) -> Scores:
     nodes, total = scores.nodes, scores.total
-    places = nsmallest(FEW, range(len(nodes)), key=lambda place: (-total[place], nodes[place].name))
-    take = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+    indexes = nsmallest(FEW, range(len(nodes)), key=lambda index: (-total[index], nodes[index].name))
+    take = itemgetter(*indexes) if len(indexes) > 1 else lambda row: (row[indexes[0]],)
     return Scores(take(nodes), {name: list(take(row)) for name, row in scores.by_plugin.items()}, list(take(total)))
 
 
@@ -328,12 +328,12 @@ def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
 
 
 def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:
-    """For each resource that these nodes lack, the node with most of it left."""
-    most: dict[str, tuple[int, str]] = {}
+    """For each resource that these nodes lack, the node with the most left."""
+    roomiest: dict[str, tuple[int, str]] = {}
     for name in names:
         for verdict in objections[name]:
             for item in verdict.status.evidence:
                 if isinstance(item, InsufficientResource):
                     free = item.used - item.allocatable, name
-                    most[item.resource] = min(most.get(item.resource, free), free)
-    yield from (name for _, name in most.values())
+                    roomiest[item.resource] = min(roomiest.get(item.resource, free), free)
+    yield from (name for _, name in roomiest.values())

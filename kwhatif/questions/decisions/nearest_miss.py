@@ -85,12 +85,12 @@ class _Group:
     def add(self, name: str, obstacles: Sequence[_Obstacle]) -> None:
         """One more node."""
         self.names.append(name)
-        for place, obstacle in enumerate(obstacles):
-            best, node = self.closest[place]
+        for index, obstacle in enumerate(obstacles):
+            best, node = self.closest[index]
             if not node or (obstacle is not best and (lack(obstacle.evidence), name) < (lack(best.evidence), node)):
-                self.closest[place] = obstacle, name
+                self.closest[index] = obstacle, name
             if isinstance(obstacle.evidence, Elsewhere):
-                self.domains[place].add(obstacle.evidence.domain)
+                self.domains[index].add(obstacle.evidence.domain)
 
     def rank(self) -> tuple[int, int, int, int, int, str]:
         """Smallest first: too small, what eviction does not clear here, all obstacles, what it never clears.

@@ -203,8 +203,8 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
         known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
         row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
-        said = (*self.caveats, *known.loop.caveats)
-        return row, (*said, *self.of_new_nodes) if any(found.added for found in row.rounds) else said
+        caveats = (*self.caveats, *known.loop.caveats)
+        return row, (*caveats, *self.of_new_nodes) if any(found.added for found in row.rounds) else caveats
 
     @property
     def of_new_nodes(self) -> tuple[Caveat, ...]:
