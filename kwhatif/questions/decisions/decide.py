@@ -64,7 +64,7 @@ def preemption_row(preemption: Preemption, *, described: int | None = None) -> P
 
 
 def group_preemption_row(found: GroupPreemption, node: str | None, budgets: Budgets) -> PreemptionRow:
-    """Whom a group evicts, as the row of the one of its pods that stands for it.
+    """The evictions by a group, as the row of the pod that represents it.
 
     Args:
         found: what came of its preemption.
@@ -178,12 +178,12 @@ def refusal(applied: Applied, why: Denied, cluster: Cluster) -> Decision:
 
 
 def stand_in(applied: Applied) -> Pod:
-    """A pod with only a name, for an object without pods."""
+    """A pod with only a name: it represents an object without pods."""
     meta = applied.object.metadata
     return Pod(metadata=PodMeta(name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
-#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+#: Chooses the nodes to show, by the objections to each; returns how many others each of them represents.
 Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
 
 
