@@ -26,6 +26,8 @@ OTHER = "Other"
 _GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
 #: The options that are used most, first in their group.
 _FIRST = ("--output", "--namespace")
+#: How many columns a description has at the least, and how wide the names beside it are if there is less room.
+_LEAST_TEXT, _NARROW = 36, 20
 #: Usage errors of the Click that Typer contains: only a subclass of it has a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
@@ -63,9 +65,11 @@ class Command(TyperCommand):
         return {title: [_record(param, ctx) for param in found] for title, found in members.items() if found}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options by group, all descriptions in one column."""
+        """Arguments, then options by group, all descriptions in one column; in a narrow terminal below long names."""
         sections = self.sections(ctx)
         width = max(len(names) for rows in sections.values() for names, _ in rows)
+        if formatter.width - width < _LEAST_TEXT:
+            width = _NARROW
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
