@@ -127,11 +127,23 @@ def _pipe_may_close() -> Iterator[None]:
 def _record(param: Any, ctx: Any) -> tuple[str, str]:
     """The line of an argument or option; the bounds of a number in words."""
     names, text = param.get_help_record(ctx)
-    return names, _BOUNDS.sub(lambda found: f"{found[1]} to {found[2]}", _LEAST.sub(r"\1 or more", text))
+    return names, bounds_in_words(text)
 
 
-#: How Click prints bounds.
-_LEAST, _BOUNDS = re.compile(r"\bx>=(\d+)"), re.compile(r"\b(\d+)<=x<=(\d+)")
+def bounds_in_words(text: str) -> str:
+    """A help text or an error of Click, in which `1<=x<=100` is `1 to 100`."""
+    for pattern, words in _OF_CLICK.items():
+        text = re.sub(pattern, words, text)
+    return text
+
+
+#: What Click prints about numbers, and what is printed instead.
+_OF_CLICK = {
+    r"is not in the range x>=(\d+)": r"is less than \1",
+    r"\bx>=(\d+)": r"\1 or more",
+    r"\b(\d+)<=x<=(\d+)": r"\1 to \2",
+    r"is not a valid (int range|integer range|int|integer)\b": "is not a whole number",
+}
 
 
 def _group_of(option: TyperOption) -> str:
