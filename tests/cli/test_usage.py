@@ -1,7 +1,5 @@
 """Help, wrong options, swapped arguments, and completion."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Tables for names as clouds give them: at 80 and 60 columns, and where nobody folds lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -19,12 +19,13 @@ from kwhatif.kube.model.caveat.scheduling import (
 )
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.decide import decision_of, ignored, in_full, in_short
+from kwhatif.questions.decisions.decide import decision_of, ignored, in_full, in_short, objections_of
 from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import Profile, profile_of
+from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.scheduler.preemption.candidate import Preemption, Victim, counted
@@ -83,40 +84,59 @@ def _is_there(placed: ScheduleResult, state: State) -> bool:
     return pod is not None and pod.pod.spec.node_name == placed.node
 
 
-#: From a whole attempt to a decision that says why.
-Describe = Callable[[Attempt], Decision]
-#: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explainer = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
+class Explainer(Protocol):
+    """Which decisions say why, and how."""
+
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """Whether the decision about the pod is to say why; `explained`: outcomes that pods like it have explained."""
+
+    def describe(self, whole: Attempt) -> Decision:
+        """The decision that says why; called before anything changes."""
+
+
 #: Which decisions about the pods of a workload say why. `failures`: the first of each outcome but `Placed`, with a few
 #: nodes of each kind. `outcomes`: the first of each outcome, with all nodes.
 Explain = Literal["nothing", "failures", "outcomes"]
 
 
-def explainer(
-    explain: Explain, described: int | None = None, captured: Callable[[Attempt], None] | None = None
-) -> Explainer:
-    """How decisions are explained.
+class ExplainedAttempt(NamedTuple):
+    """A pod, the cluster just before its attempt, and the objections to each node."""
 
-    Args:
-        explain: which of them.
-        described: how many candidates for eviction each describes where all nodes are shown, best first; None: all.
-        captured: called with each attempt that is explained, before anything changes.
-    """
-
-    def describe(whole: Attempt) -> Decision:
-        if captured is not None:
-            captured(whole)
-        return in_full(whole) if explain == "failures" else decision_of(whole, described=described)
-
-    def chosen(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-        if explain == "nothing" or result.outcome in explained:
-            return None
-        return None if explain == "failures" and result.outcome == "Placed" else describe
-
-    return chosen
+    pod: PodInfo
+    state: State
+    objections: Mapping[str, Sequence[Verdict]]
 
 
-_NOT_EXPLAINED = explainer("nothing")
+class WorkloadExplainer:
+    """Explains decisions about the pods of workloads."""
+
+    def __init__(self, explain: Explain, described: int | None = None, *, keeps: bool = False) -> None:
+        """Set up.
+
+        Args:
+            explain: which decisions say why.
+            described: how many candidates for eviction each describes where all nodes are shown, best first; None: all.
+            keeps: whether explained attempts are kept.
+        """
+        self._explain, self._described, self._keeps = explain, described, keeps
+        #: By key of the pod, the attempts that were explained.
+        self.kept: dict[str, ExplainedAttempt] = {}
+
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """See `Explainer`."""
+        if self._explain == "nothing" or result.outcome in explained:
+            return False
+        return self._explain == "outcomes" or result.outcome != "Placed"
+
+    def describe(self, whole: Attempt) -> Decision:
+        """See `Explainer`."""
+        if self._keeps:
+            pod = whole.cycle.pod
+            self.kept[pod.key] = ExplainedAttempt(pod, whole.cycle.state.fork(), objections_of(whole))
+        return in_full(whole) if self._explain == "failures" else decision_of(whole, described=self._described)
+
+
+_NOT_EXPLAINED = WorkloadExplainer("nothing")
 
 
 class UncountedEvictions:
@@ -198,18 +218,18 @@ class Described:
             result: about the pod.
             whole: the whole attempt, as things are; None: it is yet to be made, if it is needed.
         """
-        describe = self._explain(result, explained.outcomes)
+        explains = self._explain.explains(result, explained.outcomes)
         explained.outcomes.add(result.outcome)
-        if describe is None:
+        if not explains:
             return in_short(result)
-        found = self._with_others(result, describe, whole or self.attempt(result.pod))
+        found = self._with_others(result, whole or self.attempt(result.pod))
         if result.outcome == "Placed" and found.node != result.node:
             found = replace(found, node=result.node)
         return replace(found, ties=result.ties) if result.hinted else found
 
-    def _with_others(self, result: ScheduleResult, describe: Describe, whole: Attempt) -> Decision:
+    def _with_others(self, result: ScheduleResult, whole: Attempt) -> Decision:
         before = [each for each in self._earlier.values() if each.node is not None]
-        decision = describe(whole)
+        decision = self._explain.describe(whole)
         if not before or result.outcome not in ("Preempts", "Unschedulable"):
             return decision
         return replace(decision, after=took_room(result, before, whole.cycle.profile, whole.cycle.state))
