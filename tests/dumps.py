@@ -1,7 +1,5 @@
 """The demo cluster as other tools would have dumped it: files by path; and ways to pack such a tree."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

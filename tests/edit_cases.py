@@ -1,7 +1,5 @@
 """A small cluster in which every verb of an edit has something to do."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

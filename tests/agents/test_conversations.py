@@ -1,7 +1,5 @@
 """Twelve conversations as an assistant has them about one cluster: each question, and what its summary must say."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple

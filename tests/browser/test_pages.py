@@ -1,7 +1,5 @@
 """Pages in a real browser: nothing is fetched, everything can be reached, and they say what the report says."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Helm hooks, in every command that takes manifests: the node has room for one of the pods at a time."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

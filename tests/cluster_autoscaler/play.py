@@ -1,7 +1,5 @@
 """Small clusters as JSON has them, and what the Cluster Autoscaler does with them."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from typing import Any

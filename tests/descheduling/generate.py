@@ -1,7 +1,5 @@
 """Random cases of descheduling: clusters full of what strategies look for, and policies that look for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 `python -m tests.descheduling.tables` lets the descheduler's own packages decide every row of the table anew.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

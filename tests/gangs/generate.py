@@ -1,7 +1,5 @@
 """Random clusters with groups of pods, by family; the same name gives the same case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random

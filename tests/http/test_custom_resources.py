@@ -1,7 +1,5 @@
 """Custom resources of which pods are made, in live clusters: read, watched, forbidden, saved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

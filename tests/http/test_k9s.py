@@ -1,7 +1,5 @@
 """The plugins for k9s: each command as k9s makes it of what is selected."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

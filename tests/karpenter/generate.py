@@ -1,7 +1,5 @@
 """Random clusters for Karpenter: pools, nodes on their way and standing, pods of all kinds."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from typing import Any

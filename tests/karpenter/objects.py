@@ -1,7 +1,5 @@
 """Small clusters for Karpenter: NodePools, nodes with their NodeClaims, pods, instance types."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Any
 

@@ -5,8 +5,6 @@
 `JUDGE` is the program of `tests/oracle/podsecurity`. The same number gives the same cases.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

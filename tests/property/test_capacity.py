@@ -1,7 +1,5 @@
 """`capacity` counts what `gate` places one after another, on the random clusters of the differential tests."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

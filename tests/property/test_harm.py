@@ -1,7 +1,5 @@
 """The law of harm: a question that changes nothing does none, whatever happens anyway."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A law of resizes: whatever is asked for in whatever order, no kubelet grants more than its node has."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The law of threats: each one, asked about by the command that shows it, evicts the pod; harmless classes never do."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nodes that an autoscaler adds on the way to an answer, in one moment and with time, of both autoscalers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a VerticalPodAutoscaler's updater does about a pod: in place, by eviction, later, or not at all; and what follows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

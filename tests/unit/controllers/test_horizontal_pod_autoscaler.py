@@ -1,7 +1,5 @@
 """HorizontalPodAutoscalers: their bounds are certain, what their metrics ask for is a caveat."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

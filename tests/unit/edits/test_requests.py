@@ -1,7 +1,5 @@
 """`requests from …`: pods as if they had been started with what they need, and what new pods then get."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

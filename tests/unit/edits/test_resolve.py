@@ -1,7 +1,5 @@
 """Many edits, one after another: each takes as many steps as it changes objects, and says what a full pass finds."""
 
-from __future__ import annotations
-
 import sys
 from types import FrameType
 from typing import Any

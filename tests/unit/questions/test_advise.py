@@ -1,7 +1,5 @@
 """Advice: the changes that would help a pod, proven, the fewest first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

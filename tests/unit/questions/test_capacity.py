@@ -1,7 +1,5 @@
 """How many more fit: what is counted, what stops it, and how many nodes a target takes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

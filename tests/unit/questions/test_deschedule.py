@@ -1,7 +1,5 @@
 """What comes of evictions: replacements, later runs, moments, and what is said about it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The queue as a dump shows it, and what edits mean for those who wait."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

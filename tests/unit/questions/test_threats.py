@@ -1,7 +1,5 @@
 """Who could evict pods, what protects them, and which pods a node takes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What another release decides otherwise: about what waits, about what starts anew, and by which rules."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

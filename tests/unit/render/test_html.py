@@ -1,7 +1,5 @@
 """Reports as HTML: what stands in a page, and what cannot act in it. Browsers look at it in `tests/browser`."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Nodes that are lost in the input: their kubelets say nothing, until they are back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is called an endless loop, and what comes to an end after some rounds that look alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Resizes in place: what kubelets decide, and what comes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Owners of pods whose kind the input lacks altogether, kind by kind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What webhooks add to new pods, as running pods show it; and what is not an injection."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings of the Cluster Autoscaler that are read from the arguments of its own workload."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Karpenter's disruption, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

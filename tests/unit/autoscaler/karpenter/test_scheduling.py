@@ -1,7 +1,5 @@
 """One round of Karpenter's provisioner, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Karpenter's own settings: what each changes, and where they are read."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

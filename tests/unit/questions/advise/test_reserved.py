@@ -1,7 +1,5 @@
 """Nodes that are kept for somebody come last in advice, and keep their taints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

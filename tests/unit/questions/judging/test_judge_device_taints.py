@@ -1,7 +1,5 @@
 """DeviceTaintRules in a cluster: where pods land, who leaves, who is woken, and what is said where no rule counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Nodes that are new carry the pods of their DaemonSets before any other pod comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who owns what once labels were edited before a simulation begins: as if somebody had edited them in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pods that find no room where an autoscaler may add nodes; and Karpenter's NodePools, as far as a dump shows them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a simulation ends: pods that the API server refuses or that never get ready, Jobs that fail, deadlines."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many runs with other choices: what is the same in all of them, and how often is the rest?"""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What `simulate` says beside the recorded stories: inferred ReplicaSets, silent owners, steps, refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pods on nodes that the input lacks, and static pods: what stays where it is, and what goes with its node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

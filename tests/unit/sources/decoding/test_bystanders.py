@@ -1,7 +1,5 @@
 """What the Events of a dump say of pending pods."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

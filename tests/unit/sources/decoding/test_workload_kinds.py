@@ -1,7 +1,5 @@
 """Custom kinds of which pods are made: the table, its reader, and their pods in dumps and manifests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

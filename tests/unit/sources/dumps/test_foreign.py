@@ -1,7 +1,5 @@
 """What other tools dump is the same cluster, as far as it goes; what it does not hold is said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

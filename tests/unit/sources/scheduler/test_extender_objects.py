@@ -1,7 +1,5 @@
 """Pods and nodes as an extender is sent them: the original, with what admission has changed since."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
