@@ -240,6 +240,7 @@ def gate(
     from kwhatif.policy.build import default_rulebook
     from kwhatif.questions.gate import GateQuestion
     from kwhatif.questions.gate import gate as judge_by_policy
+    from kwhatif.render.workloads import workload_message
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play
 
@@ -254,6 +255,8 @@ def gate(
     )
     today = today or datetime.now(UTC).date()
     with rare_garbage_collection():
-        gated = GateQuestion(question=question, book=book, today=today, strict=strict, fixes=fixes)
+        gated = GateQuestion(
+            question=question, book=book, today=today, message_of=workload_message, strict=strict, fixes=fixes
+        )
         report = judge_by_policy(session, gated, play)
     return answered(report, session)

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, BackingOff, Create, DeletePod, SyncResult, View, Write, earliest
 from kwhatif.controllers.pods import (
-    created_at,
     is_available,
     keys_of,
     next_available,
@@ -22,6 +21,7 @@ from kwhatif.controllers.pods import (
     revisions_of,
 )
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
+from kwhatif.kube.model.meta import created_at
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.kube.model.workload import DaemonSet
@@ -215,7 +215,7 @@ class _Sync:
 
 def _oldest_scheduled(pod: Pod) -> tuple[bool, int, str]:
     """Sort key for pods of one node: the first one is kept (`podByCreationTimestampAndPhase`)."""
-    return not pod.spec.node_name, created_at(pod), pod.metadata.name
+    return not pod.spec.node_name, created_at(pod.metadata), pod.metadata.name
 
 
 CONTROLLERS = (DaemonSets(),)

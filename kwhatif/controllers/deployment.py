@@ -13,14 +13,13 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, BackingOff, Create, Remove, SyncResult, Update, View, Write, earliest
 from kwhatif.controllers.pods import (
     controllers_of,
-    created_at,
     is_available,
     keys_of,
     next_available,
     owners_of_changed,
 )
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
-from kwhatif.kube.model.meta import LabelSelector, controller_of
+from kwhatif.kube.model.meta import LabelSelector, controller_of, created_at
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_terminal
 from kwhatif.kube.model.workload import Deployment, ReplicaSet
 from kwhatif.scheduler.framework.reference import is_reference
@@ -55,7 +54,7 @@ def has_template_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bo
 
 def age_of(owned: ReplicaSet) -> tuple[int, str]:
     """Sort key: the oldest ReplicaSet first (`ReplicaSetsByCreationTimestamp`)."""
-    return created_at(owned), owned.metadata.name
+    return created_at(owned.metadata), owned.metadata.name
 
 
 def revision_of(owned: ReplicaSet) -> int:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import View
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.kube.model.meta import controller_of, parse_time
+from kwhatif.kube.model.meta import controller_of
 from kwhatif.kube.model.overlay import KeySets
 from kwhatif.kube.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal, pod_condition
 from kwhatif.kube.model.workload import DaemonSet, StatefulSet
@@ -131,12 +131,6 @@ def is_handed_over(before: KubernetesObject | None, after: KubernetesObject | No
     if before is None or after is None:
         return False
     return controller_of(before.metadata) != controller_of(after.metadata)
-
-
-def created_at(obj: KubernetesObject) -> int:
-    """When the object was created, in nanoseconds since the epoch; 0 if not known."""
-    created = obj.metadata.creation_timestamp
-    return parse_time(created) if created else 0
 
 
 def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:

@@ -33,7 +33,7 @@ from kwhatif.edits.edit import (
     Wrong,
 )
 from kwhatif.edits.selection import Lookup
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, field_path, nearest
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, ObjectRef, key_of
 from kwhatif.kube.model.kinds import BY_WORD
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta
@@ -310,7 +310,7 @@ def _assign(data: dict[str, Any], assignment: Assignment) -> None:
     for at, step in enumerate(steps):
         below: Any = [] if isinstance(assignment.path[at + 1], int) else {}
         here = _entry(here, step, assignment.path[: at + 1], below)
-    shown = _shown(assignment.path)
+    shown = field_path(assignment.path)
     if isinstance(here, list) and isinstance(last, int):
         if not 0 <= last <= len(here) - (assignment.value is None):
             raise Wrong(f"{shown}: there is no such entry", f"the list has {len(here)}")
@@ -328,12 +328,8 @@ def _entry(here: Any, step: str | int, path: Sequence[str | int], below: Any) ->
     if isinstance(here, dict):
         return here.setdefault(step, below)
     if not isinstance(step, int) or not 0 <= step < len(here):
-        raise Wrong(f"{_shown(path)}: there is no such entry", f"the list has {len(here)}")
+        raise Wrong(f"{field_path(path)}: there is no such entry", f"the list has {len(here)}")
     return here[step]
-
-
-def _shown(path: Sequence[str | int]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:

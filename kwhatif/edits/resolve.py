@@ -53,7 +53,7 @@ def scale_by(edit: ScaleBy, lookup: Lookup) -> Resolved:
     found = lookup.objects(edit.workloads) if edit.workloads else list(_all(edit.namespace, lookup))
     others = [each for each in found if not isinstance(each, SCALABLE)]
     for each in others:
-        lookup.mistakes.append(Wrong(f"{type(each).__name__} {key_of(each)} cannot be multiplied", _MULTIPLIED))
+        lookup.mistakes.append(Wrong(f"{ObjectRef.of(each)} cannot be multiplied", _MULTIPLIED))
     if not (found or lookup.mistakes):
         where = f" in namespace {edit.namespace}" if edit.namespace else ""
         lookup.mistakes.append(Wrong(f"no workload{where} has a number of pods", _MULTIPLIED))

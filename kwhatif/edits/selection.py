@@ -13,6 +13,7 @@ import msgspec
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Reference, Wrong
+from kwhatif.edits.words import switch
 from kwhatif.kube.matching.field_errors import did_you_mean, is_like, nearest
 from kwhatif.kube.matching.labels import Selector, SelectorError, parse_selector
 from kwhatif.kube.model.cluster import Cluster
@@ -258,15 +259,6 @@ def drain_options(edit: Drain) -> DrainOptions:
     return DrainOptions(**options)
 
 
-def _switch(text: str) -> bool:
-    """Parse a boolean as Go's `strconv.ParseBool` does; a flag without a value is true."""
-    if text in ("", "1", "t", "T", "true", "True", "TRUE"):
-        return True
-    if text in ("0", "f", "F", "false", "False", "FALSE"):
-        return False
-    raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
-
-
 def _whole(text: str) -> int:
     try:
         return int(text)
@@ -282,4 +274,4 @@ def _pods(text: str) -> str:
     return text
 
 
-_READERS = {bool: _switch, int: _whole, str: _pods}
+_READERS = {bool: switch, int: _whole, str: _pods}

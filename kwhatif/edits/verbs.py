@@ -33,6 +33,7 @@ from kwhatif.edits.words import (
     set_words,
     settle_words,
     split_assignments,
+    switch,
     taints_of,
 )
 from kwhatif.kube.model.kinds import Resource
@@ -295,14 +296,18 @@ def _joined(words: list[Word]) -> Iterator[Word]:
 
 def _drain(text: str, words: list[Word], _reader: Reader) -> Edit:
     words = list(_joined(words))
-    args = tuple(word for word in words if isinstance(word, str) and word.startswith("--"))
-    timeout = next((word.partition("=")[2] for word in args if word.startswith("--timeout=")), None)
+    args = [word for word in words if isinstance(word, str) and word.startswith("--")]
+    own = {name: value for name, _, value in (word.partition("=") for word in args) if name in ("--timeout", "--wait")}
+    try:
+        wait = switch(own.get("--wait", "true"))
+    except ValueError as wrong:
+        raise Wrong(f'invalid argument "{own["--wait"]}" for "--wait" flag: {wrong}') from wrong
     return edits.Drain(
         text=text,
         nodes=_some([word for word in words if word not in args], "node"),
-        args=tuple(word for word in args if not word.startswith(("--timeout=", "--wait="))),
-        timeout=None if timeout is None else _seconds(timeout),
-        wait="--wait=false" not in args,
+        args=tuple(word for word in args if word.partition("=")[0] not in own),
+        timeout=_seconds(own["--timeout"]) if "--timeout" in own else None,
+        wait=wait,
     )
 
 

@@ -45,6 +45,19 @@ def integer(text: object, what: str, *, low: int, high: int = _MAX_INT32) -> int
     return int(text)
 
 
+def switch(text: str) -> bool:
+    """Parse a boolean as Go's `strconv.ParseBool` does; a flag without a value is true.
+
+    Raises:
+        ValueError: it is none of Go's.
+    """
+    if text in ("", "1", "t", "T", "true", "True", "TRUE"):
+        return True
+    if text in ("0", "f", "F", "false", "False", "FALSE"):
+        return False
+    raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+
+
 def bound_of(name: str, text: str) -> int | str:
     """Parse the bound of a budget: a number of pods, or a percentage.
 
@@ -257,7 +270,9 @@ def delete_words(content: Any) -> list[Word]:
     if not isinstance(content, Mapping):
         return entries(content)
     found = _map(content, "objects", "force")
-    return [*entries(found.get("objects")), *(["--force"] if found.get("force") is True else [])]
+    if not isinstance(force := found.get("force", False), bool):
+        raise Wrong(f"force is neither true nor false: {json.dumps(force, default=str)}")
+    return [*entries(found.get("objects")), *(["--force"] if force else [])]
 
 
 def set_words(content: Any) -> list[Word]:

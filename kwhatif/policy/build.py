@@ -14,7 +14,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.field_errors import Issue, hinted, problems, without_nulls
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.policy import aftermath, rules
-from kwhatif.policy.rules import Find, Labels, Rule
+from kwhatif.policy.rules import Find, Labels, MessageOf, Rule
 from kwhatif.policy.schema import KIND, Level, Policy, all_names, unknown_rule
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.risks import AuditHarm
@@ -125,9 +125,9 @@ class Rulebook:
             except SelectorError as wrong:
                 yield f"placement[{index}].{given[0]}", str(wrong)
 
-    def rules(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
+    def rules(self, labels: Mapping[str, Labels], message_of: MessageOf) -> Iterator[Rule]:
         """The rules that are not ignored, for a cluster whose nodes have these labels."""
-        return (rule for rule in self._all(labels) if rule.level in ("fail", "warn"))
+        return (rule for rule in self._all(labels, message_of) if rule.level in ("fail", "warn"))
 
     def names(self) -> Iterator[tuple[str, str, Sequence[str]]]:
         """Namespaces and priority classes that rules name: rule, kind, names."""
@@ -139,7 +139,7 @@ class Rulebook:
             named = (*classes.forbidden, *(classes.allowed or ()))
             yield _name("priorityClasses", classes.name), "priority class", named
 
-    def _all(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
+    def _all(self, labels: Mapping[str, Labels], message_of: MessageOf) -> Iterator[Rule]:
         policy = self.policy
         for kind, level, find in _outcomes(policy):
             yield Rule(kind, level, find)
@@ -153,7 +153,7 @@ class Rulebook:
             yield _rule("placement", place.name, place.level, rules.placement(place, selector, labels))
         budgets: dict[str, CostBudget] = defaultdict(CostBudget)
         for expression, program in zip(policy.expressions, self._programs, strict=True):
-            find = rules.expression(expression, program, labels, budgets)
+            find = rules.expression(expression, program, labels, budgets, message_of)
             yield _rule("expressions", expression.name, expression.level, find)
 
 
@@ -167,13 +167,13 @@ def _name(kind: str, name: str) -> str:
 
 
 def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
-    yield "denied", policy.denied, rules.outcome_rule("Denied", "is refused", "are refused")
+    yield "denied", policy.denied, rules.outcome_rule("Denied")
     yield "unschedulable", policy.unschedulable, rules.unschedulable
     yield "rollout", policy.rollout, rules.rollout
     yield "budgetViolation", policy.budget_violation, rules.budget_violation
     yield "preemption", policy.preemption, rules.preemption
-    yield "gated", policy.gated, rules.outcome_rule("Gated", "is not queued", "are not queued")
-    yield "ignored", policy.ignored, rules.outcome_rule("Ignored", "is not judged", "are not judged")
+    yield "gated", policy.gated, rules.outcome_rule("Gated")
+    yield "ignored", policy.ignored, rules.outcome_rule("Ignored")
 
 
 def default_rulebook() -> Rulebook:

@@ -9,13 +9,25 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.field_errors import hinted, is_like
+from kwhatif.kube.matching.field_errors import is_like, nearest
 from kwhatif.kube.model.caveat import Caveat
-from kwhatif.policy.aftermath import Audited, Fragile, violation_of, violations_after, violations_of_audit
+from kwhatif.policy.aftermath import violation_of, violations_after, violations_of_audit
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.rules import Hit, Labels, Rule, Violation, doubts
+from kwhatif.policy.rules import Hit, Labels, MessageOf, Rule, doubts
 from kwhatif.policy.schema import CAVEATS, KINDS, ExceptionRule, all_names, matches, unknown_rule
-from kwhatif.report.decision import ANNOTATION, FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
+from kwhatif.policy.violations import (
+    AnnotationExpired,
+    AnnotationForbidden,
+    AnnotationWrong,
+    Audited,
+    ExceptionExpired,
+    Fact,
+    Finding,
+    Fragile,
+    NameUnknown,
+    Violation,
+)
+from kwhatif.report.decision import FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.story import Story
 
@@ -33,6 +45,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     labels: Mapping[str, Labels],
     *,
     today: date,
+    message_of: MessageOf,
     reacted: Sequence[JudgedWorkload] = (),
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
@@ -48,6 +61,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         workloads: the workloads in the order of the manifests.
         labels: the labels of every node, by name.
         today: the date for the expiry of exceptions.
+        message_of: the sentence about a workload, which expressions may read.
         reacted: the workloads after all reactions to evictions; empty without reactions.
         caveats: the caveats of the report.
         strict: whether missing information fails, unless the policy says otherwise.
@@ -58,7 +72,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     """
     by_name = {workload.row.name: workload for workload in workloads}
     violations = (
-        *(each for rule in book.rules(labels) for each in _violations(rule, workloads, reacted)),
+        *(each for rule in book.rules(labels, message_of) for each in _violations(rule, workloads, reacted)),
         *violations_after(book.policy.aftermath, story),
         *map(violation_of, fragile),
         *violations_of_audit(book.policy.audit, audited),
@@ -80,19 +94,18 @@ def _violations(
     rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]
 ) -> Iterator[Violation]:
     """The violations of the rule, and further ones after all reactions."""
-    found = list(rule.find(workloads))
-    known = set(map(_gist, found))
-    found += [
-        hit._replace(message=f"once all have reacted, {hit.message}")
-        for hit in rule.find(reacted)
-        if _gist(hit) not in known
-    ]
-    return (Violation(rule.name, rule.level, hit.message, hit.workload, hit.pods) for hit in found)
+    known: set[tuple[str, Fact]] = set()
+    for hit in rule.find(workloads):
+        known.add((hit.workload.row.name, hit.fact))
+        yield _violation(rule, hit)
+    for hit in rule.find(reacted):
+        if (hit.workload.row.name, hit.fact) not in known:
+            yield _violation(rule, hit)._replace(reacted=True)
 
 
-def _gist(hit: Hit) -> tuple[str, str]:
-    """The subject and the message, without the scheduler's message after a colon."""
-    return hit.workload.row.name, hit.message.partition(": ")[0]
+def _violation(rule: Rule, hit: Hit) -> Violation:
+    pods = tuple(decision.pod for decision in hit.decisions)
+    return Violation(rule.name, rule.level, hit.fact, hit.workload, hit.decisions, pods, error=hit.error)
 
 
 def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
@@ -100,77 +113,70 @@ def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
     return "fail" if "fail" in levels else "warn" if levels else "pass"
 
 
-def _finding(book: Rulebook, today: date, found: Violation, by_name: Mapping[str, JudgedWorkload]) -> FindingRow:
+def _finding(book: Rulebook, today: date, found: Violation, by_name: Mapping[str, JudgedWorkload]) -> Finding:
     """A finding, suppressed if its workload or the policy says so; one about all workloads by exceptions for `*`."""
     names = (found.workload.row.name,) if found.workload else found.names or ("",)
     workload = found.workload or by_name.get(names[0])
     ignore = workload.ignore if workload else ""
     annotation = excused_by_annotation(found.rule, ignore, today, book.policy.annotations.allow)
     exception = excused_by_policy(found.rule, names, book.policy.exceptions, today)
-    return FindingRow(
+    return Finding(
         rule=found.rule,
         level="fail" if found.level == "fail" else "warn",
-        message=found.message,
+        message="",
         workload=names[0],
         pods=found.pods,
         source=workload.row.source if workload else None,
         suppressed=annotation if annotation is not None else exception,
         suppressed_by="annotation" if annotation is not None else "exception" if exception is not None else None,
-        caveat=found.caveat,
+        caveat=found.fact if isinstance(found.fact, Caveat) else None,
+        violation=found,
     )
+
+
+def _warning(rule: str, fact: Fact, source: SourceRow | None, workload: str = "") -> Finding:
+    """A finding about the policy itself, or about an annotation; it cannot be suppressed."""
+    violation = Violation(rule, "warn", fact)
+    return Finding(rule=rule, level="warn", message="", workload=workload, source=source, violation=violation)
 
 
 def _annotations(
     book: Rulebook, workloads: Sequence[JudgedWorkload], found: Sequence[FindingRow], today: date
-) -> Iterator[FindingRow]:
+) -> Iterator[Finding]:
     """Problems of annotations: entries that are not valid, expired, or not allowed."""
     allow = book.policy.annotations.allow
     for workload in workloads:
         if not workload.ignore:
             continue
         row = workload.row
-        said = [("annotation", complaint) for complaint in complaints(workload.ignore)]
-        said += [
-            ("expiredException", f"{ANNOTATION}: expired on {excuse.until}: {excuse.reason}")
-            for excuse in excuses(workload.ignore)
-            if excuse.has_expired(today)
-        ]
-        said += [
-            ("annotation", f"{ANNOTATION}: the policy does not let an annotation suppress {rule}")
-            for rule in dict.fromkeys(finding.rule for finding in found if finding.workload == row.name)
-            if wants_excuse(rule, workload.ignore) and excused_by_annotation(rule, f"{rule}: -", today, allow) is None
-        ]
-        for rule, message in said:
-            yield FindingRow(rule=rule, level="warn", message=message, workload=row.name, source=row.source)
+        for complaint in complaints(workload.ignore):
+            yield _warning("annotation", AnnotationWrong(complaint), row.source, row.name)
+        for excuse in excuses(workload.ignore):
+            if excuse.until is not None and excuse.has_expired(today):
+                fact = AnnotationExpired(excuse.until, excuse.reason)
+                yield _warning("expiredException", fact, row.source, row.name)
+        for rule in dict.fromkeys(finding.rule for finding in found if finding.workload == row.name):
+            if wants_excuse(rule, workload.ignore) and excused_by_annotation(rule, f"{rule}: -", today, allow) is None:
+                yield _warning("annotation", AnnotationForbidden(rule), row.source, row.name)
 
 
-def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
+def _expired(book: Rulebook, today: date) -> Iterator[Finding]:
     for exception, line in zip(book.policy.exceptions, book.exception_lines, strict=True):
         if has_expired(exception, today):
-            yield FindingRow(
-                rule="expiredException",
-                level="warn",
-                message=f"the exception of {', '.join(exception.workloads)} from {', '.join(exception.rules)} expired"
-                f" on {exception.expires}: {exception.reason}",
-                source=SourceRow(file=book.source, line=line or None) if book.source else None,
-            )
+            source = SourceRow(file=book.source, line=line or None) if book.source else None
+            yield _warning("expiredException", ExceptionExpired(exception), source)
 
 
-def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[FindingRow]:
+def _unknown_names(book: Rulebook, known: KnownNames) -> Iterator[Finding]:
     """Names in rules that do not exist in the cluster; patterns may match future names."""
-    named: dict[tuple[str, str], None] = {}
+    source = SourceRow(file=book.source) if book.source else None
+    named: dict[NameUnknown, None] = {}
     for rule, kind, names in book.names():
         there = known.namespaces if kind == "namespace" else known.priority_classes
         for name in names:
             if there is not None and name not in there and not set(name) & set("*?["):
-                named[rule, hinted(f"{rule} names {kind} {name}, which the cluster does not have", name, there)] = None
-    for _, message in named:
-        yield FindingRow(
-            rule="unknownName",
-            level="warn",
-            message=message,
-            source=SourceRow(file=book.source) if book.source else None,
-        )
+                named[NameUnknown(rule, kind, name, tuple(nearest(name, there)[:1]))] = None
+    yield from (_warning("unknownName", fact, source) for fact in named)
 
 
 # --- suppressed findings ---------------------------------------------------------------------------------------------
@@ -208,7 +214,7 @@ def complaints(annotation: str) -> Iterator[str]:
     for text in _entries(annotation):
         excuse = _excuse(text)
         if isinstance(excuse, str):
-            yield f"{ANNOTATION}: {excuse}"
+            yield excuse
 
 
 def _entries(annotation: str) -> Iterator[str]:

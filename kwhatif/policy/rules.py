@@ -24,33 +24,35 @@ from kwhatif.policy.schema import (
     Protection,
     VictimLimit,
 )
-from kwhatif.report.decision import Decision, JudgedWorkload, Outcome, VictimRow
-from kwhatif.words.amounts import some
-from kwhatif.words.workload import after, hang, subject, victims_by_owner, workload_message
+from kwhatif.policy.violations import (
+    BudgetsBroken,
+    ClassesForbidden,
+    ExpressionFails,
+    ExpressionFalse,
+    Fact,
+    NodesForbidden,
+    PodsEvict,
+    PodsStuck,
+    ProtectedEvicted,
+    RolloutHangs,
+    TooManyVictims,
+    Violation,
+)
+from kwhatif.report.decision import Decision, JudgedWorkload, Outcome, VictimRow, WorkloadRow, after, evicted
 
 Labels = Mapping[str, str]
+#: The sentence about a workload, of its row and the decisions about its pods.
+MessageOf = Callable[[WorkloadRow, Sequence[Decision]], str]
 
 
 class Hit(NamedTuple):
-    """A violation of a rule: the pods of a workload that it concerns, and why."""
+    """What a rule finds in a workload; `decisions` are those about the pods that it concerns."""
 
     workload: JudgedWorkload
-    pods: tuple[str, ...]
-    message: str
-
-
-class Violation(NamedTuple):
-    """The violation of a rule, about a workload of the manifests, or about other objects that it names."""
-
-    rule: str
-    level: Level
-    #: "": `render` adds the sentence of the caveat.
-    message: str = ""
-    workload: JudgedWorkload | None = None
-    pods: tuple[str, ...] = ()
-    caveat: Caveat | None = None
-    #: All subjects, the main one first: workloads of the manifests, or other objects.
-    names: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...]
+    fact: Fact
+    #: Why an expression cannot be evaluated: not a part of the fact.
+    error: str = ""
 
 
 Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
@@ -64,15 +66,17 @@ class Rule(NamedTuple):
     find: Find
 
 
-def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
-    """Pods with this outcome; the message is that of the first one."""
+def outcome_rule(outcome: Outcome) -> Find:
+    """Pods with this outcome."""
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
-            row = workload.row
+            row, names = workload.row, {decision.pod for decision in hits}
             counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
-            said = subject(row, hits, verb, verbs, counted)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {hits[0].said}")
+            fact = PodsStuck(outcome, max(len(hits), counted), after=after(hits))
+            if any(decision.waits_for in names for decision in workload.decisions):
+                fact = replace(fact, waiting=row.waiting, waited_for=len(hits))  # all wait for the same pod
+            yield Hit(workload, hits, fact)
 
     return find
 
@@ -80,53 +84,39 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Pods that stay pending, except those of a rollout that hangs (rule `rollout`)."""
     rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
-    yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
+    yield from outcome_rule("Unschedulable")(rest)
     for workload in rest:  # counted, not judged
-        row = workload.row
-        if row.unschedulable and not any(each.outcome == "Unschedulable" for each in workload.decisions):
-            said = subject(row, (), "stays pending", "stay pending", row.unschedulable)
-            yield Hit(workload, (), f"{said}: all nodes together cannot take this number of pods")
+        count = workload.row.unschedulable
+        if count and not any(each.outcome == "Unschedulable" for each in workload.decisions):
+            yield Hit(workload, (), PodsStuck("Unschedulable", count))
 
 
 def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
-    """Rollouts that hang: after how many pods, which pod is next, and why it does not run."""
+    """Rollouts that hang: after how many pods, and which pod is next."""
     for workload in workloads:
         row = workload.row.rollout
-        if row is None or row.completed:
-            continue
-        blocking = [decision for decision in workload.decisions if decision.pod == row.waits_for]
-        why = f": {blocking[0].message}" if blocking and blocking[0].message else ""
-        yield Hit(workload, tuple(decision.pod for decision in blocking), f"{hang(row, blocking)}{why}")
-
-
-def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
-    """The number of pods that are not created because these pods do not run; part of this finding."""
-    names = {decision.pod for decision in hits}
-    if not any(decision.waits_for in names for decision in workload.decisions):
-        return ""
-    waiting = workload.row.waiting  # all are about the same pod
-    return f", {waiting} {'waits' if waiting == 1 else 'wait'} for {'it' if len(hits) == 1 else 'them'}"
+        if row is not None and not row.completed:
+            blocking = tuple(decision for decision in workload.decisions if decision.pod == row.waits_for)
+            yield Hit(workload, blocking, RolloutHangs(row.updated, row.wanted))
 
 
 def preemption(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Pods that evict others."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
-        victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
-        evicts = subject(workload.row, hits, "would evict", "would evict")
-        yield _hit(workload, hits, f"{evicts} {victims or 'others'}{after(hits)}")
+        victims = evicted(victim for decision in hits for victim in decision.victims)
+        yield Hit(workload, hits, PodsEvict(len(hits), victims, after(hits)))
 
 
 def budget_violation(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Pods whose evictions violate a budget."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
-        broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
-        victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
-        yield _hit(workload, hits, f"evicting {victims} violates {some(broken)}")
+        victims = [victim for decision in hits for victim in decision.victims if victim.violates]
+        budgets = dict.fromkeys(budget for victim in victims for budget in victim.violates)
+        yield Hit(workload, hits, BudgetsBroken(evicted(victims), tuple(budgets)))
 
 
 def victim_limit(limit: VictimLimit) -> Find:
     """The workload whose evictions exceed the limit, and later ones that evict."""
-    allowed = f"{limit.count} {'is' if limit.count == 1 else 'are'}"
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         victims = 0
@@ -137,7 +127,7 @@ def victim_limit(limit: VictimLimit) -> Find:
                 if decision.victims and victims > limit.count:
                     beyond.append(decision)
             if beyond:
-                yield _hit(workload, beyond, f"brings the number of victims to {victims}; {allowed} allowed")
+                yield Hit(workload, tuple(beyond), TooManyVictims(victims, limit.count))
 
     return find
 
@@ -150,13 +140,10 @@ def protection(rule: Protection) -> Find:
             return victim.priority >= rule.min_priority
         return _any(rule.namespaces, namespace_of(victim.pod))
 
-    why = f"of priority {rule.min_priority} or more" if rule.min_priority is not None else "in a protected namespace"
-
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
-            victims = [victim for decision in hits for victim in decision.victims if protected(victim)]
-            evicts = subject(workload.row, hits, "would evict", "would evict")
-            yield _hit(workload, hits, f"{evicts} {victims_by_owner(victims)}, {why}")
+            victims = evicted(victim for decision in hits for victim in decision.victims if protected(victim))
+            yield Hit(workload, hits, ProtectedEvicted(len(hits), victims, rule.min_priority))
 
     return find
 
@@ -172,9 +159,9 @@ def class_rule(rule: ClassRule) -> Find:
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, refused):
-            classes = some(dict.fromkeys(decision.priority_class_name for decision in hits))
-            namespaces = some(dict.fromkeys(namespace_of(decision.pod) for decision in hits))
-            yield _hit(workload, hits, f"uses priority class {classes}, which namespace {namespaces} may not use")
+            classes = dict.fromkeys(decision.priority_class_name or "" for decision in hits)
+            namespaces = dict.fromkeys(namespace_of(decision.pod) for decision in hits)
+            yield Hit(workload, hits, ClassesForbidden(tuple(classes), tuple(namespaces)))
 
     return find
 
@@ -189,39 +176,48 @@ def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labe
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, on_forbidden):
-            where = {node: None for decision in hits for node in _nodes(decision) if node in nodes}
-            yield _hit(workload, hits, f"{subject(workload.row, hits, 'may land', 'may land')} on {some(where)}")
+            where = dict.fromkeys(node for decision in hits for node in _nodes(decision) if node in nodes)
+            yield Hit(workload, hits, NodesForbidden(len(hits), tuple(where)))
 
     return find
 
 
 def expression(
-    rule: ExpressionRule, program: Program, labels: Mapping[str, Labels], budgets: Mapping[str, CostBudget]
+    rule: ExpressionRule,
+    program: Program,
+    labels: Mapping[str, Labels],
+    budgets: Mapping[str, CostBudget],
+    message_of: MessageOf,
 ) -> Find:
     """Pods for which the expression is false, or cannot be evaluated.
 
-    `budgets`: the remaining CEL cost for all expressions of the policy, by pod.
+    Args:
+        rule: the expression.
+        program: the same, compiled.
+        labels: the labels of every node, by name.
+        budgets: the remaining CEL cost for all expressions of the policy, by pod.
+        message_of: the sentence about a workload, which expressions may read.
     """
+    fact = ExpressionFalse(rule.expression, rule.message)
 
-    def objection(workload: object, decision: Decision) -> str:
+    def objection(workload: object, decision: Decision) -> tuple[Fact, str] | None:
         node = {"name": decision.node, "labels": dict(labels.get(decision.node, {}))} if decision.node else None
         data = {"decision": _as_json(decision), "workload": workload, "node": node}
         try:
-            holds = program.evaluate(data, budgets[decision.pod])
+            return None if program.evaluate(data, budgets[decision.pod]) is True else (fact, "")
         except CelRuntimeError as wrong:
-            return f"cannot be evaluated: {wrong.message}"
-        return "" if holds is True else rule.message or f"does not hold: {rule.expression}"
+            return ExpressionFails(), wrong.message
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload in workloads:
-            row = _as_json(replace(workload.row, message=workload_message(workload.row, workload.decisions)))
-            by_message: dict[str, list[Decision]] = {}
+            row = _as_json(replace(workload.row, message=message_of(workload.row, workload.decisions)))
+            by_fact: dict[tuple[Fact, str], list[Decision]] = {}
             for decision in workload.decisions:
-                message = objection(row, decision) if _any(rule.namespaces, namespace_of(decision.pod)) else ""
-                if message:
-                    by_message.setdefault(message, []).append(decision)
-            for message, hits in by_message.items():
-                yield _hit(workload, hits, message)
+                found = objection(row, decision) if _any(rule.namespaces, namespace_of(decision.pod)) else None
+                if found is not None:
+                    by_fact.setdefault(found, []).append(decision)
+            for (each, error), hits in by_fact.items():
+                yield Hit(workload, tuple(hits), each, error)
 
     return find
 
@@ -238,15 +234,11 @@ def namespace_of(pod: str) -> str:
 
 def _where(
     workloads: Iterable[JudgedWorkload], holds: Callable[[Decision], bool]
-) -> Iterator[tuple[JudgedWorkload, Sequence[Decision]]]:
+) -> Iterator[tuple[JudgedWorkload, tuple[Decision, ...]]]:
     for workload in workloads:
-        hits = [decision for decision in workload.decisions if holds(decision)]
+        hits = tuple(decision for decision in workload.decisions if holds(decision))
         if hits:
             yield workload, hits
-
-
-def _hit(workload: JudgedWorkload, decisions: Iterable[Decision], message: str) -> Hit:
-    return Hit(workload, tuple(decision.pod for decision in decisions), message)
 
 
 def _nodes(decision: Decision) -> tuple[str, ...]:
@@ -284,7 +276,7 @@ def doubts(
         level = level_of(caveat, policy, strict=strict)
         if level not in ("fail", "warn"):
             continue
-        found = Violation(f"{CAVEATS}/{caveat.code}", level, pods=caveat.pods, caveat=caveat)
+        found = Violation(f"{CAVEATS}/{caveat.code}", level, caveat, pods=caveat.pods)
         concerned = [found._replace(workload=each, pods=pods) for each, pods in _concerned(caveat, workloads)]
         yield from concerned or [found]
 

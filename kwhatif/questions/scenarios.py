@@ -17,7 +17,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.workloads import OwnersSilent
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.node import ZONE, Node
-from kwhatif.policy.aftermath import Fragile
+from kwhatif.policy.violations import Fragile
 from kwhatif.questions.maintenance.drain import DrainSimulation, with_remedies
 from kwhatif.questions.maintenance.outage import OutageSimulation
 from kwhatif.questions.session.session import Session

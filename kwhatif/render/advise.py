@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import plural, some
 from kwhatif.render.blocks import (
     Block,
     Heading,
@@ -27,11 +28,10 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import doubt_about, fate
+from kwhatif.render.workloads import group_line
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, GoingRow, LeftRow, PatchRow
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.words.amounts import plural, some
-from kwhatif.words.workload import group_line
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Block]:

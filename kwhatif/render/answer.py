@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.outcome import ChangeRow
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import plural, seconds, some
 from kwhatif.render.blocks import Item, Listing, Sentence, Verdict, exact, folded, lines
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.input import NOTHING_JUDGED
@@ -19,7 +20,6 @@ from kwhatif.render.certainty import of_report
 from kwhatif.render.detail import NodeNames, nodes_in
 from kwhatif.report import Report
 from kwhatif.report.inputs import EditRow, SchedulerInfo, TouchedRow, VersionSource
-from kwhatif.words.amounts import plural, seconds, some
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block

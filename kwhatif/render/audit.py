@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from kwhatif.render.amounts import plural, some, took
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -22,11 +23,10 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.certainty import of_finding, qualifier
 from kwhatif.render.detail import Detail
+from kwhatif.render.harm import event, levels, why
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.report import Report
 from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditLevel, AuditRow, HarmRow
-from kwhatif.words.amounts import plural, some, took
-from kwhatif.words.harm import event, levels, why
 
 #: How many findings are on the first screen.
 FIRST = 10

@@ -14,6 +14,7 @@ from kwhatif.autoscaler.contract import (
     RefusedPod,
     ScalingRound,
 )
+from kwhatif.render.amounts import listed, plural, some
 from kwhatif.render.blocks import Block, Heading, Sentence, Table, Verdict, name, node, number, titled, verdict, words
 from kwhatif.render.certainty import qualifier
 from kwhatif.render.detail import Detail
@@ -22,7 +23,6 @@ from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
 from kwhatif.report.deciders import AutoscaleRow, ConsolidateRow, DrainedRow, MovedGroupRow
-from kwhatif.words.amounts import listed, plural, some
 
 _NAMES = {"cluster-autoscaler": "the Cluster Autoscaler", "karpenter": "Karpenter"}
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from kwhatif.render.amounts import but
 from kwhatif.render.outcomes import Quality, doubted
 from kwhatif.report.decision import Outcome
-from kwhatif.words.amounts import but
 
 Tone = Literal["", "good", "warn", "bad", "faint", "strong"]
 Sign = Outcome | Quality

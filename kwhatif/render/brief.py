@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.render.amounts import plural
 from kwhatif.render.answer import answer, difference, suited
 from kwhatif.render.blocks import (
     GLYPHS,
@@ -28,7 +29,6 @@ from kwhatif.render.detail import Detail, NodeNames, clock
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
-from kwhatif.words.amounts import plural
 
 #: The maximum numbers of rows of a table and items of a list: the first of these numbers that fits is used.
 _ROWS = (20, 10, 5, 3, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kwhatif.kube.model.caveat import Caveat, autoscaling, manifests, reading, scheduling, workloads
+from kwhatif.render.amounts import plural
 from kwhatif.render.blocks import DEGREES, PROVEN, Sure
 from kwhatif.render.caveats import in_short
 from kwhatif.render.outcomes import Part
@@ -12,7 +13,6 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.report.risks import AuditFindingRow
 from kwhatif.report.story import Story
-from kwhatif.words.amounts import plural
 
 #: Caveats of which the cluster may decide differently, at random or by an unknown order.
 SEVERAL = frozenset[type](

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import plural, some
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Sentence, Table, Verdict, name, titled, words
 from kwhatif.render.capacity import fit_number, stop_reasons
 from kwhatif.render.capacity import headline as capacity_headline
@@ -19,7 +20,6 @@ from kwhatif.report.comparison import Comparison, Difference, FateRow
 from kwhatif.report.deciders import Course, DescheduleRow, ReplacementRow
 from kwhatif.report.decision import FindingRow
 from kwhatif.report.differences import ClusterAnswerRow, ClusterChangeRow, CompareRow
-from kwhatif.words.amounts import plural, some
 
 #: How many rows are shown.
 _MOST_ROWS = 100

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.kube.model.caveat.manifests import NothingJudged
+from kwhatif.render.amounts import plural
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -34,11 +35,10 @@ from kwhatif.render.evidence import candidates_table, feasible_table, may_evict,
 from kwhatif.render.outcomes import Part, parts_of, severity, verb
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import verdict, workload_verdict
+from kwhatif.render.workloads import group_name, group_sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import GroupPodRow, GroupRow, PodGroupsRow
-from kwhatif.words.amounts import plural
-from kwhatif.words.workload import group_name, group_sentence
 
 
 def decisions(report: Report, detail: Detail) -> Iterator[Block]:

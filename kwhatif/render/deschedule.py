@@ -24,6 +24,7 @@ from kwhatif.descheduler.attempt import (
     UntoleratedTaint,
     Why,
 )
+from kwhatif.render.amounts import duration, plural, some
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -51,7 +52,6 @@ from kwhatif.report.deciders import (
     ReplacementCause,
     ReplacementRow,
 )
-from kwhatif.words.amounts import duration, plural, some
 
 _TONES: Mapping[Landing, Tone] = {
     "Elsewhere": "good",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.kube.matching.nodes import UNSCHEDULABLE_TAINT
+from kwhatif.render.amounts import age, plural, some
 from kwhatif.render.blocks import Block, Cell, Column, Item, Listing, Row, Span, Table, exact, node, number, words
 from kwhatif.render.detail import Detail
 from kwhatif.render.sentences import sentence, summary
@@ -22,7 +23,6 @@ from kwhatif.report.decision import (
     VictimRow,
 )
 from kwhatif.scheduler.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
-from kwhatif.words.amounts import age, plural, some
 
 
 class Objection(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from kwhatif.render.advise import smallest_fixes
+from kwhatif.render.amounts import plural, some
 from kwhatif.render.blocks import (
     SIGN,
     Block,
@@ -40,7 +41,6 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, FindingRow, WorkloadRow
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.report.risks import AuditFindingRow
-from kwhatif.words.amounts import plural, some
 
 #: A longer path leaves no room for the result beside it.
 _LONGEST_PATH = 32

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
+from kwhatif.render.amounts import plural, took
 from kwhatif.render.answer import edit_lines
 from kwhatif.render.audit import fix_words
 from kwhatif.render.evidence import may_evict, rejected_groups
@@ -13,7 +14,6 @@ from kwhatif.render.safe import safe
 from kwhatif.report import Report
 from kwhatif.report.risks import AuditFindingRow, AuditRow, ProbeRow
 from kwhatif.report.story import ScenarioRow
-from kwhatif.words.amounts import plural, took
 
 #: Characters that are not valid in XML.
 _NONCHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}

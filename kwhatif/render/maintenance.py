@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.vertical_updater import Why
+from kwhatif.render.amounts import listed, plural, some, took
 from kwhatif.render.audit import command
 from kwhatif.render.blocks import (
     Block,
@@ -36,7 +37,6 @@ from kwhatif.report import Report
 from kwhatif.report.deciders import ResizeRow, UpdaterRow
 from kwhatif.report.differences import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 from kwhatif.report.story import ScenarioRow, Story
-from kwhatif.words.amounts import listed, plural, some, took
 
 # --- drain --each, outage --each -------------------------------------------------------------------------------------
 

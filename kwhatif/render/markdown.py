@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kwhatif.render.advise import smallest_fixes
+from kwhatif.render.amounts import plural
 from kwhatif.render.answer import answer, difference, suited
 from kwhatif.render.blocks import (
     Block,
@@ -31,7 +32,6 @@ from kwhatif.render.detail import Detail, clock
 from kwhatif.render.safe import safe, shortened
 from kwhatif.report import Report
 from kwhatif.report.comparison import Comparison
-from kwhatif.words.amounts import plural
 
 #: The maximum number of rows, and of characters in folded parts: a comment may have 65,536 characters.
 _MAX_ROWS = 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from kwhatif.render.workloads import decisions_by_workload
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome, PolicyVerdict, WorkloadRow
-from kwhatif.words.workload import decisions_by_workload
 
 #: A workload with the decisions about its pods; a pod without a workload, or that was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]

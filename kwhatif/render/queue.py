@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from kwhatif.kube.matching.requests import PODS
+from kwhatif.render.amounts import age, plural, quantity, some
 from kwhatif.render.blocks import Block, Cell, Item, Listing, Row, Sentence, Table, Tone, Verdict, name, number, words
 from kwhatif.render.decisions import groups_first
 from kwhatif.render.detail import Detail
@@ -16,7 +17,6 @@ from kwhatif.render.verdict import verdict
 from kwhatif.report import Report, causes
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
-from kwhatif.words.amounts import age, plural, quantity, some
 
 #: How many rows of a queue are shown, unless it is wide.
 _MOST_ROWS = 100

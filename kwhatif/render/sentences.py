@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar, assert_never, cast
 
+from kwhatif.render.amounts import amount, plural, some
 from kwhatif.scheduler.framework.evidence import (
     BindingFailed,
     BindingTimedOut,
@@ -32,7 +33,6 @@ from kwhatif.scheduler.framework.evidence import (
     WrongNode,
     taint_text,
 )
-from kwhatif.words.amounts import amount, plural, some
 
 #: The maximum number of different sentences about nodes; and about selectors, beside the most frequent one.
 _MOST_SENTENCES = 3

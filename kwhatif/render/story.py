@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from kwhatif.render.amounts import in_seconds, plural, some, took
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -43,6 +44,7 @@ from kwhatif.render.story_rows import (
     timeline,
     tree,
 )
+from kwhatif.render.workloads import group_line
 from kwhatif.report import Report
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.report.story import (
@@ -55,8 +57,6 @@ from kwhatif.report.story import (
     VerdictRow,
     What,
 )
-from kwhatif.words.amounts import in_seconds, plural, some, took
-from kwhatif.words.workload import group_line
 
 #: The maximum number of rows about what happens anyway.
 _MOST_ANYWAY = 12

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import How
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import in_seconds, plural, some
 from kwhatif.render.blocks import Block, Item, Listing, Sentence, Table, number, shown, words
 from kwhatif.render.detail import Detail
 from kwhatif.report.story import (
@@ -25,7 +26,6 @@ from kwhatif.report.story import (
     StoryWorkloadRow,
 )
 from kwhatif.simulation.history import Verb
-from kwhatif.words.amounts import in_seconds, plural, some
 
 #: How a pod was removed, in words.
 _HOW: Mapping[How, str] = {

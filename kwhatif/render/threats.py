@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kwhatif.render.amounts import listed, ordinal, plural, quantity, some, took
 from kwhatif.render.blocks import (
     Block,
     Cell,
@@ -34,7 +35,6 @@ from kwhatif.report.risks import (
     ThreatsRow,
     WhoFitsRow,
 )
-from kwhatif.words.amounts import listed, ordinal, plural, quantity, some, took
 
 # --- threats ---------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,12 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import NoBudgets
+from kwhatif.render.amounts import amount, but, plural, some
 from kwhatif.render.blocks import Sign, Verdict, exact
 from kwhatif.render.certainty import about_pod, about_workload, of_decision, of_workload, qualifier
 from kwhatif.render.outcomes import sign_of
 from kwhatif.render.sentences import free_on, sentence
+from kwhatif.render.workloads import earlier, victims_by_owner
 from kwhatif.report import Report
 from kwhatif.report.decision import (
     CandidateRow,
@@ -20,6 +22,7 @@ from kwhatif.report.decision import (
     ObstacleRow,
     UnknownNameRow,
     WorkloadRow,
+    evicted,
 )
 from kwhatif.scheduler.framework.evidence import (
     CordonedNode,
@@ -34,8 +37,6 @@ from kwhatif.scheduler.framework.evidence import (
     UntoleratedTaint,
     taint_text,
 )
-from kwhatif.words.amounts import amount, but, plural, some
-from kwhatif.words.workload import after, victims_by_owner
 
 
 def verdict(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> Verdict:
@@ -117,11 +118,11 @@ def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
-        return f"fits on no node{after([decision])}; it would be nominated to {decision.node}"
+        return f"fits on no node{earlier(decision.after)}; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
-    evicted = f"would evict {victims_by_owner(chosen.victims)} on {chosen.node}{tied}"
-    return f"fits only by preemption{after([decision])}: {evicted}, {_cost(chosen, report)}"
+    would_evict = f"would evict {victims_by_owner(evicted(chosen.victims))} on {chosen.node}{tied}"
+    return f"fits only by preemption{earlier(decision.after)}: {would_evict}, {_cost(chosen, report)}"
 
 
 def _cost(chosen: CandidateRow, report: Report) -> str:
@@ -138,7 +139,7 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
 def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
-    return f"stays pending{after([decision])}: {why(decision)}"
+    return f"stays pending{earlier(decision.after)}: {why(decision)}"
 
 
 # --- why a pod stays pending -----------------------------------------------------------------------------------------

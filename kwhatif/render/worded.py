@@ -10,18 +10,18 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import in_seconds
 from kwhatif.render.caveats import sentence, sentences
 from kwhatif.render.certainty import choices
 from kwhatif.render.edits import worded_capacity, worded_edit
+from kwhatif.render.harm import finding_message, why_blocked, why_harmful
+from kwhatif.render.policy import worded_finding
+from kwhatif.render.workloads import decisions_by_workload, workload_message
 from kwhatif.report import Report
 from kwhatif.report.deciders import DescheduleRow
-from kwhatif.report.decision import FindingRow
 from kwhatif.report.inputs import StandInRow
 from kwhatif.report.risks import AuditFindingRow, AuditRow
 from kwhatif.report.story import CycleRow, GoneRow, ScenarioRow, Story, VerdictRow
-from kwhatif.words.amounts import in_seconds
-from kwhatif.words.harm import finding_message, why_blocked, why_harmful
-from kwhatif.words.workload import decisions_by_workload, workload_message
 
 
 def worded_story(story: Story) -> Story:
@@ -104,7 +104,7 @@ def worded(report: Report) -> Report:
             replace(row, message=workload_message(row, decisions))
             for row, decisions in decisions_by_workload(report)[0]
         ),
-        policy=None if policy is None else replace(policy, findings=tuple(map(_finding, policy.findings))),
+        policy=None if policy is None else replace(policy, findings=tuple(map(worded_finding, policy.findings))),
         deschedule=None if report.deschedule is None else _cycle(report.deschedule),
         story=None if report.story is None else worded_story(report.story),
         scenarios=tuple(map(_scenario, report.scenarios)),
@@ -117,14 +117,6 @@ def _cycle(row: DescheduleRow) -> DescheduleRow:
     from kwhatif.render.deschedule import worded_cycle  # other answers do not need it
 
     return replace(worded_cycle(row), story=None if row.story is None else worded_story(row.story))
-
-
-def _finding(finding: FindingRow) -> FindingRow:
-    caveat = finding.caveat
-    if caveat is None:
-        return finding
-    text = sentence(caveat)
-    return replace(finding, message=text, caveat=replace(caveat, message=text))
 
 
 def _audit(row: AuditRow) -> AuditRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from kwhatif.admission.outcome import ChangeRow, Refusal
@@ -313,6 +313,31 @@ class WorkloadRow(Row):
 
 #: The annotation by which an object suppresses rules.
 ANNOTATION = "kwhatif.dev/ignore"
+
+
+class Evicted(NamedTuple):
+    """Victims of one owner and priority; `pod` is the name of a single one without an owner."""
+
+    owner: str
+    priority: int
+    pods: int
+    pod: str = ""
+
+
+def evicted(victims: Iterable[VictimRow]) -> tuple[Evicted, ...]:
+    """The victims by owner and priority, in the order of their first pods."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for victim in victims:
+        groups.setdefault((victim.workload or victim.owner or "", victim.priority), []).append(victim.pod)
+    return tuple(
+        Evicted(owner, priority, len(pods), "" if owner or len(pods) > 1 else pods[0])
+        for (owner, priority), pods in groups.items()
+    )
+
+
+def after(decisions: Iterable[Decision]) -> tuple[str, ...]:
+    """The pods that have taken the room first."""
+    return tuple(dict.fromkeys(name for decision in decisions for name in decision.after))
 
 
 class JudgedWorkload(NamedTuple):

@@ -19,7 +19,7 @@ from kwhatif.kube.matching.nodes import (
     no_execute_taints,
 )
 from kwhatif.kube.model.cluster import Cluster
-from kwhatif.kube.model.meta import LabelSelector, Requirement, parse_time
+from kwhatif.kube.model.meta import LabelSelector, Requirement, created_at
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.kube.model.pod_spec import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
@@ -91,13 +91,8 @@ def selects_all(daemon_set: DaemonSet) -> bool:
 def newest_label(pods: Iterable[Pod]) -> str:
     """The revision of the newest pod; "" if no pod has one."""
     labelled = [pod for pod in pods if pod.metadata.labels.get(REVISION_LABEL)]
-    newest = max(labelled, key=lambda pod: (_created_at(pod), pod.metadata.name), default=None)
+    newest = max(labelled, key=lambda pod: (created_at(pod.metadata), pod.metadata.name), default=None)
     return "" if newest is None else newest.metadata.labels[REVISION_LABEL]
-
-
-def _created_at(pod: Pod) -> int:
-    created = pod.metadata.creation_timestamp
-    return parse_time(created) if created else 0
 
 
 def node_of(pod: Pod) -> str:

@@ -70,18 +70,16 @@ def choose(expanders: Sequence[str], options: Sequence[Option], nodes: int) -> C
 
 
 def _best(options: Sequence[Option], score: Callable[[Option], float]) -> Sequence[Option]:
-    """The options with the lowest score."""
+    """The options with the lowest score.
+
+    QUIRK: (waste.go, price.go) nothing is less than NaN: an option with this score is chosen if, and only if, it comes
+    first.
+    """
     scores = [score(option) for option in options]
+    if scores and math.isnan(scores[0]):
+        return options[:1]
     least = min(scores, default=0.0)
     return [option for option, each in zip(options, scores, strict=True) if each == least]
-
-
-def _least_waste(options: Sequence[Option]) -> Sequence[Option]:
-    """The options with the least waste.
-
-    QUIRK: (waste.go) nothing is less than NaN: an option with this waste is chosen if, and only if, it comes first.
-    """
-    return options[:1] if options and math.isnan(_waste(options[0])) else _best(options, _waste)
 
 
 def _waste(option: Option) -> float:
@@ -110,7 +108,7 @@ def _highest_priority(options: Sequence[Option]) -> Sequence[Option]:
 
 
 _FILTERS: Mapping[str, Callable[[Sequence[Option]], Sequence[Option]]] = {
-    "least-waste": _least_waste,
+    "least-waste": lambda options: _best(options, _waste),
     "most-pods": lambda options: _best(options, lambda option: -len(option.pods)),
     "least-nodes": lambda options: _best(options, lambda option: option.nodes),
     "priority": _highest_priority,
@@ -152,8 +150,8 @@ def _preferred_cpu(nodes: int) -> int:
 def _unfitness(option: Option, preferred: int) -> float:
     if gpu_of(option.template.node) is not None:
         return _GPU_UNFITNESS
-    cpu = _capacity(option.template.node)[0] or 1
-    unfitness = max(preferred / cpu, cpu / preferred)
+    cpu = _capacity(option.template.node)[0]
+    unfitness = max(preferred / cpu, cpu / preferred) if cpu else math.inf
     return (unfitness - 1.0) * (1.0 - math.tanh((option.nodes - 1) / 15.0)) + 1.0
 
 

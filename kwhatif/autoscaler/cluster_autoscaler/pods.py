@@ -15,7 +15,7 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import Flags
 from kwhatif.autoscaler.cluster_autoscaler.nodes import is_being_deleted
 from kwhatif.autoscaler.cluster_autoscaler.snapshot import Snapshot, shape_of
 from kwhatif.kube.model.go_sort import go_sort
-from kwhatif.kube.model.meta import SECOND, controller_of, parse_time
+from kwhatif.kube.model.meta import SECOND, controller_of, created_at, parse_time
 from kwhatif.kube.model.pod import Pod, is_daemon_pod, is_unschedulable, pod_condition
 from kwhatif.kube.model.pod_spec import Container
 from kwhatif.kube.model.quantity import parse_duration
@@ -189,8 +189,7 @@ def _counts(pod: Pod, flags: Flags) -> bool:
 
 def _age(info: PodInfo) -> tuple[int, str]:
     """Upstream's order is random: here the oldest comes first."""
-    created = info.pod.metadata.creation_timestamp
-    return parse_time(created) if created else 0, info.key
+    return created_at(info.pod.metadata), info.key
 
 
 def _drained(state: State, now: int) -> Iterator[PodInfo]:

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 from kwhatif.kube.matching.labels import Labels, SelectorError, compile_selector
 from kwhatif.kube.matching.nodes import Term, TermError
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject
-from kwhatif.kube.model.meta import LabelSelector, Requirement, controller_of, parse_time
+from kwhatif.kube.model.meta import LabelSelector, Requirement, controller_of, created_at
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_spec import NodeSelectorTerm
 from kwhatif.kube.model.quantity import QuantityText, ceil_to_milli, parse_quantity
@@ -216,7 +216,7 @@ def _default_class(cluster: Cluster) -> str | None:
         for storage_class in cluster.all(StorageClass).values()
         if any(storage_class.metadata.annotations.get(annotation) == "true" for annotation in _IS_DEFAULT)
     ]
-    created = {meta.name: parse_time(meta.creation_timestamp) if meta.creation_timestamp else 0 for meta in defaults}
+    created = {meta.name: created_at(meta) for meta in defaults}
     return min(created, key=lambda name: (-created[name], name), default=None)
 
 

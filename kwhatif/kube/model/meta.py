@@ -172,6 +172,11 @@ def parse_time(text: str) -> int:
     return _day(text[:11]) + minute + second
 
 
+def created_at(meta: ObjectMeta) -> int:
+    """When the object was created, in nanoseconds since the epoch; 0 if not known."""
+    return parse_time(meta.creation_timestamp) if meta.creation_timestamp else 0
+
+
 #: Parts of a time in nanoseconds, such as "12:34:" and "56Z". Few of a cluster's 100,000 times are equal, but many of
 #: their parts are.
 _MINUTES = {f"{minute // 60:02}:{minute % 60:02}:": minute * 60_000_000_000 for minute in range(24 * 60)}

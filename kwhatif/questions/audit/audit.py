@@ -16,7 +16,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster, KubernetesObject, ObjectRef
 from kwhatif.kube.model.kinds import find
 from kwhatif.kube.model.workload import Namespace
-from kwhatif.policy.aftermath import Brought
+from kwhatif.policy.violations import Brought
 from kwhatif.questions.audit.findings import extents, findings_of, worse_than
 from kwhatif.questions.audit.fixes import MOST_SECONDS, Fixes
 from kwhatif.questions.audit.probes import PROBES, AuditPlayer, command_of

@@ -13,7 +13,7 @@ from math import inf
 import msgspec
 
 from kwhatif.kube.model.cluster import SYSTEM_PRIORITY_CLASSES, ObjectRef
-from kwhatif.policy.aftermath import Brought
+from kwhatif.policy.violations import Brought
 from kwhatif.questions.audit.scenario import AuditOutcome, AuditScenario
 from kwhatif.report.risks import AuditFindingRow, AuditHarm, AuditLevel, HarmRow, ProbeName, ShownByRow
 

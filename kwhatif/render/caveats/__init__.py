@@ -14,11 +14,11 @@ from kwhatif.kube.model.caveat.reading import LackingCaveat, ReadingCaveat, Stal
 from kwhatif.kube.model.caveat.scheduling import DeschedulingCaveat, SchedulingCaveat
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded, WorkloadsCaveat
 from kwhatif.questions.session.inventory import Inventory
+from kwhatif.render.amounts import plural
 from kwhatif.render.caveats.input import absent, of_lacking, of_manifests, of_reading
 from kwhatif.render.caveats.scheduling import of_autoscaling, of_descheduling, of_scheduling
 from kwhatif.render.caveats.workloads import nodes_not_added, of_workloads
 from kwhatif.report import Report
-from kwhatif.words.amounts import plural
 
 #: How many caveats a first line names; the others are counted, and listed below.
 _MOST = 1

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from kwhatif.kube.model.caveat import manifests, reading
+from kwhatif.render.amounts import duration, listed, plural, some
 from kwhatif.sources.decoding.kinds import BY_KIND, by_group
 from kwhatif.sources.decoding.workload_kinds import built_in
 from kwhatif.sources.text.problems import BUILD
-from kwhatif.words.amounts import duration, listed, plural, some
 
 # --- missing kinds ---------------------------------------------------------------------------------------------------
 

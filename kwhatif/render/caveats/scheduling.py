@@ -34,8 +34,8 @@ from kwhatif.kube.model.caveat.scheduling import (
     PolicyIsEmpty,
     PrometheusNotAsked,
 )
+from kwhatif.render.amounts import listed, plural, some
 from kwhatif.scheduler.framework.extender import Oddity
-from kwhatif.words.amounts import listed, plural, some
 
 
 def of_descheduling(caveat: DeschedulingCaveat) -> tuple[str, str]:

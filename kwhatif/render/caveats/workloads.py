@@ -34,7 +34,7 @@ from kwhatif.kube.model.caveat.workloads import (
     WorkloadsCaveat,
 )
 from kwhatif.kube.model.cluster import ObjectRef
-from kwhatif.words.amounts import listed, plural, some, took
+from kwhatif.render.amounts import listed, plural, some, took
 
 #: The parts of a cluster that a story does not simulate.
 _LEFT_OUT: Mapping[Unmodelled, tuple[str, str]] = {

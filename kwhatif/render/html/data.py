@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from markupsafe import Markup
 
+from kwhatif.render.amounts import took
 from kwhatif.render.deschedule import why_evicted
 from kwhatif.render.safe import safe, shortened
 from kwhatif.render.story_rows import PHRASES
@@ -15,7 +16,6 @@ from kwhatif.report import Report
 from kwhatif.report.decision import CandidateRow
 from kwhatif.report.inputs import Picture
 from kwhatif.report.story import EventRow, Story, StoryBudgetRow
-from kwhatif.words.amounts import took
 
 # --- marks of nodes --------------------------------------------------------------------------------------------------
 

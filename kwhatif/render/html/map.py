@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from kwhatif.render.amounts import amount, some
 from kwhatif.render.html.data import LOOKS, Kind, Look, Mark, Told, View, data_of
 from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.inputs import Picture, PictureNode
-from kwhatif.words.amounts import amount, some
 
 #: From this number of nodes on, they are cells; the script makes cards of the nodes that are searched.
 _MANY = 240

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kwhatif.autoscaler.contract import AddedNode
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import plural, some
 from kwhatif.render.evidence import objections_of
 from kwhatif.render.html.data import Kind, Mark, View
 from kwhatif.render.sentences import sentence
@@ -18,7 +19,6 @@ from kwhatif.report.differences import CompareRow, UpgradeRow
 from kwhatif.report.inputs import Picture
 from kwhatif.report.risks import AuditRow, ThreatsRow, WhoFitsRow
 from kwhatif.report.story import ScenarioRow, Story
-from kwhatif.words.amounts import plural, some
 
 #: How many of the pods that land on a node are named.
 _MOST_NAMED = 20

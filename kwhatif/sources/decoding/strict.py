@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, field_path, nearest
 from kwhatif.kube.model.quantity import MAX_INT64
 from kwhatif.sources.decoding.lenient import mismatch
 from kwhatif.sources.text.documents import Buffer, Document
@@ -160,7 +160,7 @@ def unknown_fields_and_wrong_types(data: object, type_: int, table: ApiFields) -
 
 def repeated(path: FieldPath) -> Finding:
     """A field that is there twice."""
-    return Finding(path, f'duplicate field "{_text(path)}"', is_lax=True)
+    return Finding(path, f'duplicate field "{field_path(path)}"', is_lax=True)
 
 
 def _findings(value: object, code: str, path: FieldPath, types: Types) -> Iterator[Finding]:
@@ -190,17 +190,12 @@ def _of_object(value: object, fields: dict[str, str], path: FieldPath, types: Ty
             yield from _findings(below, fields[name], here, types)
         else:
             hint = did_you_mean(nearest(name, fields)[:1])
-            yield Finding(here, f'unknown field "{_text(here)}"', hint, is_lax=True)
+            yield Finding(here, f'unknown field "{field_path(here)}"', hint, is_lax=True)
 
 
 def _entries(value: Any) -> Iterable[tuple[Any, Any]]:
     """What a map or a list holds, with keys or indexes; nothing of any other value."""
     return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-
-
-def _text(path: FieldPath) -> str:
-    """The path as the API server writes it: keys of maps without quotes."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 _WANTED = {

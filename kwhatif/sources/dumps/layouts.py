@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.edits.selection import some
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import CollectionFailed, SomeNamespaces, SomeObjects
 from kwhatif.sources.decoding.kinds import ASKED, BY_KIND
@@ -20,7 +21,6 @@ from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.text.files import SUFFIXES
 from kwhatif.sources.text.inflate import Unreadable
-from kwhatif.words.amounts import some
 
 Matches = Sequence[re.Match[str]]
 Notes = Mapping[str, bytes]

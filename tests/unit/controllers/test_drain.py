@@ -195,6 +195,17 @@ def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
     assert draining.drain.log.granted == [(0, "shop/a"), (15, "shop/b")]
 
 
+@pytest.mark.parametrize("timeout", [0.0, 17.0])
+def test_it_is_idle_while_nothing_changes_and_no_timeout_runs(timeout: float) -> None:
+    given = budget(min_available=1, status={"current_healthy": 1, "desired_healthy": 1, "expected_pods": 1})
+    draining = Draining(web("a").owner("ReplicaSet", "rs"), given, options=replace(ALL, timeout=timeout))
+    assert not draining.drain.is_idle(draining.api_server), "it has not begun"
+    draining.run(end=6)
+    assert draining.drain.is_idle(draining.api_server) is (timeout == 0)
+    draining.api_server.put(mine("c").on("n2").build())
+    assert not draining.drain.is_idle(draining.api_server), "the eviction may be granted now"
+
+
 def test_the_timeout_is_noticed_when_the_pod_is_asked_for_the_next_time() -> None:
     given = budget(min_available=1, status={"current_healthy": 1, "desired_healthy": 1, "expected_pods": 1})
     done = Draining(web("a").owner("ReplicaSet", "rs"), given, options=replace(ALL, timeout=17.0)).run()

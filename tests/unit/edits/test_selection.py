@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Drain, Wrong
+from kwhatif.edits.parse import parse_edit
 from kwhatif.edits.selection import drain_options
+from kwhatif.edits.verbs import Reader
 
 GOOD: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "none": ((), {}),
@@ -57,3 +59,12 @@ def test_wrong(args: tuple[str, ...], expected: tuple[str, str]) -> None:
         drain_options(Drain(text="", nodes=("a",), args=args))
     assert wrong.value.message == expected[0]
     assert wrong.value.hint.startswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("flag", "waits"), [("", True), ("--wait", True), ("--wait=0", False), ("--wait=False", False)]
+)
+def test_whether_to_wait_is_read_as_go_reads_it(flag: str, waits: bool) -> None:
+    edit = parse_edit(f"drain a {flag}", cast("Reader", None))
+    assert isinstance(edit, Drain)
+    assert (edit.wait, edit.args) == (waits, ())

@@ -1,7 +1,5 @@
 """Every verb: what it changes, and how it is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -282,6 +280,8 @@ REFUSED: list[tuple[Said, str]] = [
     ("apply", "names no manifest"),
     ("apply nowhere.yaml", "nowhere.yaml"),
     ("drain a1", "drain needs time (use `kwhatif simulate --then`)"),
+    ("drain a1 --wait=no", 'invalid argument "no" for "--wait" flag: strconv.ParseBool'),
+    ({"delete": {"objects": ["pdb/shop/db"], "force": "yes"}}, 'force is neither true nor false: "yes"'),
     ("fail a1", "needs time"),
     ("recover a1", "needs time"),
     ("evict shop/db-0", "needs time"),

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.policy.judge import judge
 from kwhatif.report.decision import FindingRow, PolicyRow
 from kwhatif.report.story import CycleRow, PendingRow, RefusedRow, Story, StoryBudgetRow
 from tests.unit.policy.test_rules import LABELS, TODAY, placed, policy, workload
+from tests.worded_policy import judge
 
 
 def story(settled: str = "settled", **fields: Any) -> Story:

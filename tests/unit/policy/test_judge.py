@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.errors import InputError
 from kwhatif.kube.model.caveat import CODES, Caveat
@@ -13,9 +14,11 @@ from kwhatif.kube.model.caveat.manifests import PodSecurityNotChecked
 from kwhatif.kube.model.caveat.reading import NoBudgets, NoImages, StaleSnapshot
 from kwhatif.kube.model.caveat.scheduling import Sampling
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
-from kwhatif.policy.judge import KnownNames, judge
+from kwhatif.policy.judge import KnownNames
+from kwhatif.render.caveats import sentence
 from kwhatif.report.decision import FindingRow
 from tests.unit.policy.test_rules import LABELS, STUCK, TODAY, evicts, placed, policy, verdict, victim, workload
+from tests.worded_policy import judge
 
 BUDGETS = NoBudgets(kinds=("PodDisruptionBudget",))
 SAMPLING = Sampling(looked_for=100, nodes=400)
@@ -61,8 +64,9 @@ LEVELS: dict[str, tuple[dict[str, Any], Caveat, bool, str | None]] = {
 @pytest.mark.parametrize(("rules", "caveat", "strict", "level"), LEVELS.values(), ids=LEVELS)
 def test_levels(rules: dict[str, Any], caveat: Caveat, strict: bool, level: str | None) -> None:
     made = found(rules, caveat, strict=strict)
-    assert [(row.rule, row.level, row.caveat) for row in made] == (
-        [(f"caveats/{caveat.code}", level, caveat)] if level else []
+    text = sentence(caveat)
+    assert [(row.rule, row.level, row.message, row.caveat) for row in made] == (
+        [(f"caveats/{caveat.code}", level, text, replace(caveat, message=text))] if level else []
     )
 
 

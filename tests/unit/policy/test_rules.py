@@ -11,7 +11,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.reading import NoImages
 from kwhatif.kube.model.caveat.scheduling import OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
-from kwhatif.policy.judge import judge
+from kwhatif.render.caveats import sentence
 from kwhatif.report.decision import (
     CandidateRow,
     Decision,
@@ -23,6 +23,7 @@ from kwhatif.report.decision import (
     WorkloadRow,
 )
 from kwhatif.report.inputs import SourceRow
+from tests.worded_policy import judge
 
 TODAY = date(2026, 6, 1)
 LABELS = {"n1": {"pool": "general"}, "gpu1": {"pool": "gpu"}}
@@ -261,8 +262,10 @@ def test_a_finding_points_at_the_workload_in_its_file() -> None:
 
 def test_what_is_not_known_fails_a_strict_gate() -> None:
     made = verdict(policy(), workload(placed()), caveats=(NoImages(), OtherVersion(version="1.35")))
+    text = sentence(NoImages())
+    caveat = NoImages(message=text)
     assert made == PolicyRow(
         verdict="fail",
         source="kwhatif.yaml",
-        findings=(FindingRow(rule="caveats/no-images", level="fail", message="", caveat=NoImages()),),
+        findings=(FindingRow(rule="caveats/no-images", level="fail", message=text, caveat=caveat),),
     )

@@ -22,8 +22,9 @@ from kwhatif.api.options import MaintenanceOptions
 from kwhatif.cli.app import app
 from kwhatif.errors import ExitCode
 from kwhatif.kube.model.caveat.workloads import CutAtHorizon, OwnersSilent
-from kwhatif.policy.aftermath import Audited, violations_of_audit
+from kwhatif.policy.aftermath import violations_of_audit
 from kwhatif.policy.schema import AuditRule
+from kwhatif.policy.violations import Audited
 from kwhatif.questions.audit import harms
 from kwhatif.questions.audit.audit import AuditQuestion, Runner, ask_audit
 from kwhatif.questions.audit.findings import Extent, extents, findings_of, identifier, key_of_cause, worse_than
@@ -35,6 +36,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.questions.story.settled_cluster import Simulation
 from kwhatif.render.audit import fix_words
 from kwhatif.render.formats import FORMATS
+from kwhatif.render.policy import violation_message
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.risks import AuditFindingRow, AuditFixRow, AuditRow, HarmRow
@@ -652,7 +654,9 @@ def test_a_finding_is_worse_if_its_level_is_higher_or_it_reaches_further(
     (finding,) = findings_of(rows(now), lambda row: row.scenario)
     found = worse_than(_extent(*rows(before)), _extent(*rows(now)), finding)
     said = [] if found is None else violations_of_audit(AuditRule(), Audited([found]))
-    assert [each.message.rpartition("; it was so before, but not ")[2] for each in said] == ([new] if new else [])
+    assert [violation_message(each).rpartition("; it was so before, but not ")[2] for each in said] == (
+        [new] if new else []
+    )
 
 
 #: Of each kind of what-if that is played, a cluster in which one is.

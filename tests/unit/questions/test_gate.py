@@ -22,6 +22,7 @@ from kwhatif.questions.gate import GateQuestion, gate
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.session.session import Session
 from kwhatif.render.worded import worded
+from kwhatif.render.workloads import workload_message
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, WorkloadRow
 from kwhatif.sources.manifests.applied import all_applied, as_row
@@ -50,7 +51,13 @@ def run(session: Session, text: str, **question: Any) -> Report:
         caveats=tuple(in_cluster(found.caveats, applied, session.cluster)),
         **question,
     )
-    return worded(gate(session, GateQuestion(question=asked, book=book, today=today, strict=strict), play_here))
+    return worded(
+        gate(
+            session,
+            GateQuestion(question=asked, book=book, today=today, message_of=workload_message, strict=strict),
+            play_here,
+        )
+    )
 
 
 def workload(

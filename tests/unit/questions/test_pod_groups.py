@@ -1,7 +1,5 @@
 """Groups of pods in all commands: the gang is judged as a whole, and that is said."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -145,6 +143,24 @@ def test_alone_means_each_gang_alone() -> None:
     waiting = kwhatif.load(_text([*it.cluster, *it.manifest]), kubernetes_version="1.37")
     (row,) = _json(kwhatif.preempt(waiting, "pod/default/big-3", alone=True))["podGroups"]["groups"]
     assert (row["outcome"], row["fitting"], row["pods"]) == ("unscheduled", 15, 16)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_new_members_are_admitted(alone: bool) -> None:
+    it = _racks(GROUPS)
+    it.gang("g", 2, 2, "2")
+    limits = {"limits": [{"type": "Container", "defaultRequest": {"ephemeral-storage": "1Ti"}}]}
+    meta = {"name": "limits", "namespace": "default"}
+    for pod in it.manifest[1:]:
+        pod["metadata"], pod["status"] = {"name": pod["metadata"]["name"], "namespace": "default"}, {}
+    session = kwhatif.load(
+        [*it.cluster, {"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": limits}],
+        kubernetes_version="1.37",
+        feature_gates=it.gates,
+    )
+    decisions = kwhatif.schedule(session, _text(it.manifest), alone=alone).decisions
+    assert [each.outcome for each in decisions] == ["Unschedulable"] * 2, "no node has such a disk"
+    assert all("LimitRanger" in {row.by for row in each.changes} for each in decisions)
 
 
 @pytest.mark.parametrize(

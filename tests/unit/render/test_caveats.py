@@ -140,11 +140,12 @@ from kwhatif.kube.model.caveat.workloads import (
     Unmodelled,
     WorkloadNotInDump,
 )
+from kwhatif.policy.violations import Finding, Violation
 from kwhatif.render.caveats import sentence, sentences, wording
 from kwhatif.render.certainty import qualifier
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
-from kwhatif.report.decision import FindingRow, PolicyRow
+from kwhatif.report.decision import PolicyRow
 from kwhatif.scheduler.framework.extender import Oddity
 
 URL = "http://bandwidth/v1"
@@ -744,7 +745,8 @@ def test_equal_caveats_about_many_pods_are_one() -> None:
 
 
 def test_a_report_has_its_caveats_in_words_wherever_they_stand() -> None:
-    finding = FindingRow(rule="caveats/no-images", level="warn", message="", caveat=NoImages())
+    rule, caveat = "caveats/no-images", NoImages()
+    finding = Finding(rule=rule, level="warn", message="", caveat=caveat, violation=Violation(rule, "warn", caveat))
     policy = PolicyRow(verdict="warn", findings=(finding,))
     made = worded(Report(command="gate", caveat_details=(NoImages(),), policy=policy))
     text = sentence(NoImages())

@@ -1,7 +1,5 @@
 """From a configuration to profiles: what runs where, and everything that kube-scheduler would refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -138,6 +136,26 @@ def test_a_negative_weight_is_only_seen_by_those_that_follow() -> None:
         "plugins: {multiPoint: {disabled: [{name: ImageLocality}], enabled: [{name: ImageLocality, weight: -2}]}}"
     )
     assert found.weights["ImageLocality"] == -2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "parallelism: 1",
+        "clientConnection: {burst: 0}",
+        "percentageOfNodesToScore: 0",
+        "percentageOfNodesToScore: 100",
+        "{podInitialBackoffSeconds: 1, podMaxBackoffSeconds: 1}",
+        "{leaderElection: {leaseDuration: 11s}}",
+        "{leaderElection: {leaderElect: false, leaseDuration: 1s}}",
+        "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 0}}]}]",
+        "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 100}}]}]",
+        "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio,"
+        " requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}}]}]",
+    ],
+)
+def test_the_last_values_that_are_allowed(text: str) -> None:
+    assert list(build(text)) == ["default-scheduler"]
 
 
 def test_a_profile_may_be_null() -> None:

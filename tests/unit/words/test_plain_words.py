@@ -82,7 +82,7 @@ def _texts() -> Mapping[str, str]:
     found = dict(_helps(get_command(app), "kwhatif"))
     for path in (*ROOT.glob("docs/*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))):
         found[str(path.relative_to(ROOT))] = _CODE.sub("", path.read_text())
-    for room in ("words", "render", "edits", "policy", "report", "sources", "api", "cli"):
+    for room in ("render", "edits", "policy", "report", "sources", "api", "cli"):
         for path in (ROOT / "kwhatif" / room).rglob("*.py"):
             found[str(path.relative_to(ROOT))] = _sentences(path.read_text())
     return found

@@ -20,9 +20,9 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.questions.session.session import Session
 from kwhatif.render.edits import sentences_of
 from kwhatif.render.markdown import to_markdown
+from kwhatif.render.workloads import sentence
 from kwhatif.report.decision import WorkloadRow
 from kwhatif.simulation import limits as simulated_limits
-from kwhatif.words.workload import sentence
 from kwhatif.workloads import counts as limits
 from kwhatif.workloads.counts import FEW, MOST, capped, most_pods, wanted
 from kwhatif.workloads.custom import pods_of_templates

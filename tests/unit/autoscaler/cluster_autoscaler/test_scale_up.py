@@ -1,7 +1,5 @@
 """Scale-up of the Cluster Autoscaler, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -262,6 +260,14 @@ def test_least_waste_of_nodes_without_memory_compares_as_go_does(odd: str, memor
         *waiting(1, spec={"containers": containers}),
     ]
     assert added(objects, group("a", "a"), group("b", "b"), expander="least-waste") == {chosen: 1}
+
+
+def test_a_node_without_cpu_is_infinitely_unfit_for_the_price_expander() -> None:
+    nodes = [node("a"), node("b")]
+    nodes[0]["status"]["capacity"] = {"memory": "16Gi", "pods": "110"}
+    objects = [*nodes, pod("x", cpu="4", on="a"), pod("y", cpu="4", on="b"), *waiting(1)]
+    groups = group("a", "a", price=0.0001), group("b", "b", price=1)
+    assert added(objects, *groups, expander="price") == {"b": 1}
 
 
 def test_a_group_without_priority_is_used_only_if_none_has_one() -> None:

@@ -1,7 +1,5 @@
 """What every command asks: all replicas, one after another, after what is pending already; or each pod alone."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from typing import Any, TypeVar
@@ -192,6 +190,20 @@ def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
         "n1",
         "n2",
     ]
+
+
+def test_a_class_that_the_input_lacks_is_as_pods_of_it_show_it() -> None:
+    there = pod("there").cpu("1").priority(100).spec(priority_class_name="high", preemption_policy="Never").on("n1")
+    low = pod("low").cpu("3").priority(-5).on("n1")
+    dump = cluster(*small("n1"), there, low)
+    dump.update_facts(is_whole=False)
+    session = Session.of(dump)
+    text = bare("p", cpu="3", spec="priorityClassName: high,")
+    (decision,) = ask(session, text).decisions
+    assert (decision.priority, decision.outcome) == (100, "Unschedulable"), "as it may not preempt"
+    assert session.cluster.get(PriorityClass, "high") is None, "the session stays as it was"
+    (refused,) = ask(session, text.replace("high", "other")).decisions
+    assert refused.outcome == "Denied"
 
 
 def test_no_replicas() -> None:

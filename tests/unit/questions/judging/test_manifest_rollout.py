@@ -20,16 +20,16 @@ from kwhatif.kube.model.policy import PriorityClass, ResourceQuota, ResourceQuot
 from kwhatif.kube.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
 from kwhatif.policy.fail_on import fails
-from kwhatif.policy.judge import judge as judge_by
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.session.session import Session
+from kwhatif.render.workloads import workload_message
 from kwhatif.report.decision import RolloutRow, WorkloadRow
 from kwhatif.report.inputs import SourceRow
-from kwhatif.words.workload import workload_message
 from tests import FIXTURES
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
+from tests.worded_policy import judge as judge_by
 
 READY = PodCondition(type="Ready", status="True")
 NOT_READY = PodCondition(type="Ready", status="False")

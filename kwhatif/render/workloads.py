@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import amount, listed, ordinal, plural, some
 from kwhatif.report import Report
-from kwhatif.report.decision import Decision, Outcome, RolloutRow, UpdateKind, VictimRow, WorkloadRow
+from kwhatif.report.decision import Decision, Evicted, Outcome, RolloutRow, UpdateKind, WorkloadRow, after, evicted
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.pod_groups import GroupRow
 from kwhatif.scheduler.framework.evidence import InsufficientResource
-from kwhatif.words.amounts import amount, listed, ordinal, plural, some
 
 # --- workloads -------------------------------------------------------------------------------------------------------
 
@@ -23,27 +23,25 @@ _MOST_OWNERS = 3
 _MOST_NAMES = 4
 
 
-def victims_by_owner(victims: Sequence[VictimRow]) -> str:
+def victims_by_owner(victims: Sequence[Evicted]) -> str:
     """`6 pods of Deployment batch/etl (priority -1000)`; a pod without an owner by its own name."""
-    groups = Counter((victim.workload or victim.owner, victim.priority) for victim in victims)
-    alone = {victim.priority: victim.pod for victim in victims if not (victim.workload or victim.owner)}
-    said = []
-    for (owner, priority), count in list(groups.items())[:_MOST_OWNERS]:
-        pods = plural(count, "pod")
-        what = f"{pods} of {owner}" if owner else f"pod {alone[priority]}" if count == 1 else f"{pods} without an owner"
-        said.append(f"{what} (priority {priority})")
-    rest = sum(groups.values()) - sum(list(groups.values())[:_MOST_OWNERS])
-    said += [f"{rest:,} more"] if rest else []
-    return listed(said)
+    words = [f"{_victims(each)} (priority {each.priority})" for each in victims[:_MOST_OWNERS]]
+    rest = sum(each.pods for each in victims[_MOST_OWNERS:])
+    return listed([*words, f"{rest:,} more"] if rest else words)
 
 
-def after(decisions: Sequence[Decision]) -> str:
+def _victims(group: Evicted) -> str:
+    if group.pod:
+        return f"pod {group.pod}"
+    return f"{plural(group.pods, 'pod')} {f'of {group.owner}' if group.owner else 'without an owner'}"
+
+
+def earlier(names: Sequence[str]) -> str:
     """` after shop/debug, which was pending`: the pods that took the room first; "" if there are none."""
-    names = list(dict.fromkeys(name for decision in decisions for name in decision.after))
     if not names:
         return ""
-    said = listed(names) if len(names) <= _MOST_NAMES else some(names)
-    return f" after {said}, which {'was' if len(names) == 1 else 'were'} pending"
+    words = listed(names) if len(names) <= _MOST_NAMES else some(names)
+    return f" after {words}, which {'was' if len(names) == 1 else 'were'} pending"
 
 
 #: The maximum number of runs of equal outcomes of a StatefulSet's pods; more are harder to read than counts.
@@ -101,14 +99,6 @@ def _counts(row: WorkloadRow) -> Beyond:
         "Ignored": row.ignored,
         "Waits": row.waiting,
     }
-
-
-def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str, counted: int = 0) -> str:
-    """`stays pending` for a single pod; `2 of 6 pods stay pending` for many; `counted`: the number if larger."""
-    count = max(len(pods), counted)
-    if workload.replicas == 1:
-        return verb
-    return f"{count} of {workload.replicas} pods {verb if count == 1 else verbs}"
 
 
 def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:
@@ -221,7 +211,7 @@ def _fate(outcome: Outcome, number: int, same: Sequence[Decision], which: str) -
     victims = [victim for decision in same for victim in decision.victims]
     if outcome == "Preempts" and not victims:
         said = f"{which} would be nominated".strip()
-    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(same)
+    return said + (f" {victims_by_owner(evicted(victims))}" if victims else "") + earlier(after(same))
 
 
 # --- groups of pods --------------------------------------------------------------------------------------------------

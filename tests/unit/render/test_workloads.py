@@ -1,11 +1,9 @@
 """What becomes of many pods, in one sentence."""
 
-from __future__ import annotations
-
 import pytest
 
-from kwhatif.report.decision import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow
-from kwhatif.words.workload import sentence, victims_by_owner
+from kwhatif.render.workloads import sentence, victims_by_owner
+from kwhatif.report.decision import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow, evicted
 
 _OUTCOMES: dict[str, Outcome] = {
     "p": "Placed",
@@ -93,8 +91,9 @@ def of(workload: str | None, number: int, priority: int = -10) -> VictimRow:
     ],
 )
 def test_victims_are_named_by_owner_and_count(victims: list[VictimRow], expected: str) -> None:
-    assert victims_by_owner(victims) == expected
+    assert victims_by_owner(evicted(victims)) == expected
 
 
 def test_an_owner_stands_in_for_a_workload_that_is_not_known() -> None:
-    assert victims_by_owner([VictimRow(pod="a/b", priority=0, owner="Job a/j")]) == "1 pod of Job a/j (priority 0)"
+    victim = VictimRow(pod="a/b", priority=0, owner="Job a/j")
+    assert victims_by_owner(evicted([victim])) == "1 pod of Job a/j (priority 0)"

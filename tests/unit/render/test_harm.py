@@ -1,16 +1,14 @@
 """The line of a finding agrees in number, and says of whom it speaks."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 import pytest
 from msgspec.structs import replace
 
 from kwhatif.questions.audit.findings import findings_of
+from kwhatif.render.harm import finding_message, why_blocked, why_harmful
 from kwhatif.report.risks import HarmRow
 from kwhatif.report.story import BlockedCause, BlockedRow, Harm, VerdictRow, WorstRow
-from kwhatif.words.harm import finding_message, why_blocked, why_harmful
 
 WEB, API = "Deployment shop/web", "Deployment shop/api"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.cluster import ObjectRef
+from kwhatif.render.amounts import listed, plural, some, took
 from kwhatif.report.risks import AuditCause, AuditFindingRow, AuditHarm, HarmRow, ProbeName, ShownByRow
 from kwhatif.report.story import BlockedCause, BlockedRow, VerdictRow
-from kwhatif.words.amounts import listed, plural, some, took
 
 # --- findings of an audit --------------------------------------------------------------------------------------------
 

@@ -1,1 +1,0 @@
-"""Sentences about rows of the report, shared by policy findings and tables, as plain text."""
