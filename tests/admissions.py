@@ -1,7 +1,5 @@
 """Cases of admission: what kwhatif makes of the objects, held against what the API server made of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Advice taken at its word: the patches of a report applied to manifests, its edits to a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """Asking about pods that are at hand, without files."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ Every `build()` gives a fresh object as the API server would store it (namespace
 A field without a method of its own is set with `.spec(field=…)` or `.status(field=…)`, in the model's names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Pins what would make output differ between machines, before anything of Rich or Typer is imported."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """`make deep`: a soak, then the laws, with examples that no run has tried before, round after round until the time is over."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 There is one driver, `gpu.example.com`, unless a test says otherwise; a slice on a node is the whole pool of its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

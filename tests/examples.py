@@ -1,7 +1,5 @@
 """How many examples a law is tried with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plugins that say what a test has them say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is said about an anonymized snapshot, with the names that things have in its source."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """How many steps a backtracking matcher takes for a pattern and a text: what `re` does, counted instead of timed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Pods placed one after the other by the engine without time, each on its node before the next one's turn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from kwhatif.kube.model.caveat import Caveat

@@ -1,7 +1,5 @@
 """Profiles that differ from the default one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Documents held against the schemas that kwhatif ships."""
 
-from __future__ import annotations
-
 import functools
 import json
 from importlib.resources import files

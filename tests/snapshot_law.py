@@ -1,7 +1,5 @@
 """The law of snapshots: what a command says of a dump it says of the dump's snapshot, and under other names of its anonymized one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 `make deep` runs it for a tenth of its time; `python -m tests.soak` until a million events are taken in.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

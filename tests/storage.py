@@ -3,8 +3,6 @@
 Claims and volumes are 1Gi, ReadWriteOnce and of class `fast` unless the test says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

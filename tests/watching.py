@@ -1,7 +1,5 @@
 """A cluster's objects as JSON, which change at random; and what a watch would say of that."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random

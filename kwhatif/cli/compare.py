@@ -83,7 +83,8 @@ def compare(
         "--kubernetes-version": _pair(kubernetes_version, "--kubernetes-version"),
     }
     if sources[0] == sources[1] and all(one == other for one, other in pairs.values()):
-        raise OptionError("OLD NEW", "name two dumps, or two of --config or --kubernetes-version")
+        same = "both are the same: " if dumps else ""
+        raise OptionError("OLD NEW", f"{same}name two dumps, or two of --config or --kubernetes-version")
     asked = {words: _question(words, ctx.find_root().command) for words in question or ()}
 
     def read(side: int) -> Session:

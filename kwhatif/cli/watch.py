@@ -12,11 +12,10 @@ import typer
 
 from kwhatif.api.options import Option, OptionError
 from kwhatif.cli.answers import WATCHER
-from kwhatif.cli.capacity import capacity
 from kwhatif.cli.maintenance import drain, outage
 from kwhatif.cli.option_groups import expanded
 from kwhatif.cli.options import seconds
-from kwhatif.cli.pods import advise, preempt, queue, schedule
+from kwhatif.cli.pods import advise, capacity, preempt, queue, schedule
 from kwhatif.cli.run import Style, drawn, now, print_data
 from kwhatif.cli.usage import Command, CommandGroup
 

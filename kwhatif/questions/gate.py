@@ -22,7 +22,7 @@ from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.rules import MessageOf, max_age
 from kwhatif.policy.violations import Audited, Fragile
-from kwhatif.questions.advise.advisor import Capture, Limits, advise
+from kwhatif.questions.advise.advisor import Limits, advise, with_attempts
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Question
 from kwhatif.questions.manifests.applied import Applied, in_phases
@@ -91,8 +91,7 @@ def gate(session: Session, asked: GateQuestion, play: Play) -> Report:
     fragile, of_nodes = _fragile(session, asked, play)
     audited, of_audit = _audited(session, asked, play)
     question = replace(asked.question, caveats=(*asked.question.caveats, *of_nodes, *of_audit), max_age=max_age(rules))
-    capture = Capture(session)
-    question = capture.of(question) if asked.fixes else question
+    question = with_attempts(question) if asked.fixes else question
     answer = judge(session, replace(question, reacts=True))
     story, caveats = aftermath(session, question.applied) if rules.aftermath else (None, ())
     answer.caveats.update(dict.fromkeys(caveats))
@@ -110,8 +109,7 @@ def gate(session: Session, asked: GateQuestion, play: Play) -> Report:
         fragile=fragile,
         audited=audited,
     )
-    limits = Limits(1, asked.fixes, evicting=False)
-    advice = advise(session, question, answer, capture.scenes, limits) if asked.fixes else None
+    advice = advise(session, question, answer, Limits(1, asked.fixes, evicting=False)) if asked.fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 

@@ -37,12 +37,12 @@ from kwhatif.state.pod_info import PodInfo
 if TYPE_CHECKING:  # one attempt needs no engine with time
     from kwhatif.simulation.engine import Engine
 
-#: Of larger groups no other order is tried.
+#: Larger groups are tried in no other order.
 _MOST_REORDERED = 64
 
 
 def group_rows(engine: Engine) -> PodGroupsRow | None:
-    """What became of all groups in a simulation; None where the scheduler knows none."""
+    """What became of all groups in a simulation; None if the scheduler has no groups."""
     scheduler = engine.scheduler
     if scheduler.groups is None:
         return None
@@ -51,7 +51,7 @@ def group_rows(engine: Engine) -> PodGroupsRow | None:
 
 
 def tried_groups(engine: Engine) -> PodGroupsRow | None:
-    """The same of the groups that were tried, or wait; None where there are none."""
+    """The same for groups that were tried or wait; None if there are none."""
     rows, cycle = group_rows(engine), engine.scheduler.groups
     if rows is None or cycle is None:
         return None
@@ -63,7 +63,7 @@ def tried_groups(engine: Engine) -> PodGroupsRow | None:
 
 
 class Tries(NamedTuple):
-    """What a scheduler did with groups: see `GroupCycle`."""
+    """What a scheduler did with groups."""
 
     groups: Mapping[str, GroupOutcome]
     placed: Collection[str]
@@ -71,7 +71,7 @@ class Tries(NamedTuple):
 
 
 class GroupRows:
-    """Says what became of groups, once a simulation has come to its end, or a group was tried."""
+    """Rows about groups at the end of a simulation, or when a group was tried."""
 
     def __init__(self, api_server: ApiServer, profiles: Mapping[str, Profile], tried: Tries) -> None:
         self._api_server, self._profiles, self._tried = api_server, profiles, tried
@@ -160,7 +160,7 @@ class GroupRows:
             )
 
     def _shortages(self, found: GroupResult) -> Iterator[GroupShortageRow]:
-        """What the first member that found no node ran into beside those before it: what most nodes lack first."""
+        """The obstacles to the first member without a node, beside those before it; the most frequent ones first."""
         failed = next((each.pod for each in found.results if each.node is None), None)
         if failed is None:
             return
@@ -170,8 +170,8 @@ class GroupRows:
                 break
             if each.node is not None and each.pod.key in state.pending:
                 state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
-        key, place = found.group.topology_key, found.placement
-        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == place) if place else None
+        key, placement = found.group.topology_key, found.placement
+        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == placement) if placement else None
         profile = for_members(self._profiles[scheduler_of(failed.pod)])
         verdicts = attempt(profile, failed, state, placement=some).cycle.verdicts
         by_reason: dict[str, list[tuple[int, str, Status]]] = {}
@@ -183,9 +183,9 @@ class GroupRows:
             yield GroupShortageRow(pod=failed.key, reason=reason, nodes=len(there), node=name, evidence=status.evidence)
 
     def _fitting_order(self, found: GroupResult) -> tuple[str, ...]:
-        """An order of the members in which the group would fit, as things are; nothing where none was found.
+        """An order of the members in which the group would fit; empty if none was found.
 
-        Only the two are tried that have the largest first, or the smallest: the scheduler tries no other than its own.
+        Only two orders are tried, by size up and down; the scheduler itself tries only its own order.
         """
         members = found.members
         sizes = {info.resources for info in members}
@@ -200,7 +200,7 @@ class GroupRows:
         return ()
 
     def _why_waiting(self, group: PodGroup) -> str:
-        """What keeps the first of its pods out of the queue that is kept out."""
+        """Why its pods are kept out of the queue: the message for the first such pod."""
         state = self._api_server.state
         for info in state.members_of(key_of(group)).values():
             profile = profile_of(info.pod, self._profiles)
@@ -211,9 +211,9 @@ class GroupRows:
 
 
 def _farthest(found: GroupResult) -> GroupResult:
-    """The group on the placement that was taken; of one that fits on none, where most of its pods find a node.
+    """The result on the placement that was taken; if none fits, on the one where most pods find a node.
 
-    The scheduler's own words are about the first placement.
+    The scheduler's own message is about the first placement.
     """
     if found.is_placed or not found.tried:
         return found
@@ -239,7 +239,7 @@ def _lack(evidence: Iterable[Evidence]) -> int:
 
 
 class InstantGroupRows:
-    """Says what became of groups that the engine without time tries, each as things are after its turn."""
+    """Rows about groups that the engine without time tries, each made right after the attempt."""
 
     def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
         tried = Tries(engine.group_outcomes, engine.group_placed, {})
@@ -254,7 +254,7 @@ class InstantGroupRows:
             self._rows[key] = self._of_engine.group(group)
 
     def rows(self, decided: Iterable[tuple[PodInfo, Decision]]) -> PodGroupsRow | None:
-        """What became of the groups of these pods, and of the pods; None: no group of theirs had a turn."""
+        """Rows about these pods and their groups; None: none of these groups was tried."""
         members = [(info, decision) for info, decision in decided if group_of(info.pod)]
         asked = {group_of(info.pod) for info, _ in members} & self._rows.keys()
         return PodGroupsRow(tuple(self._rows[key] for key in sorted(asked)), tuple(_rows(members))) if asked else None
@@ -276,5 +276,5 @@ def decision_of_member(result: ScheduleResult) -> Decision:
 
 
 def is_about_groups(cluster: Cluster) -> bool:
-    """Whether a cluster has groups that its scheduler places together: then time has to pass until they are settled."""
+    """Whether a cluster has groups that its scheduler places as a whole: judging them needs time."""
     return has_groups(cluster) and bool(cluster.all(PodGroup))

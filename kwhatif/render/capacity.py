@@ -195,7 +195,10 @@ def headline(row: CapacityRow) -> tuple[Quality, str]:
     sets, fit = best.sets, "fits" if best.sets == 1 else "fit"
     if row.target is not None and not row.target.met:
         only = f"only {sets:,}" if sets else "not one"
-        return "bad", f"{only} of {row.target.wanted:,} more {_what(best, 2)} {'fit' if sets else 'fits'}{_how(row)}"
+        return (
+            "bad",
+            f"{only} of {row.target.wanted:,} more {_what(best, 2)} {'fits' if sets <= 1 else 'fit'}{_how(row)}",
+        )
     if not sets:
         return "bad", f"not one more {_what(best, 1)} fits{_how(row)}"
     number = f"at least {sets:,} more" if best.stop is None and row.target is None else f"{sets:,} more"
@@ -225,7 +228,7 @@ def _how(row: CapacityRow) -> str:
     if row.grown is None or not row.grown.nodes:
         return rest
     nodes = plural(sum(row.grown.nodes.values()), "new node")
-    return f"{rest} with {nodes}; on the present nodes, {row.fit.sets:,} fit"
+    return f"{rest} with {nodes}; on the present nodes, {_fit(row.fit.sets)}"
 
 
 def _what(fit: FitRow, sets: int) -> str:
@@ -247,14 +250,19 @@ def _with_nodes(added: AddedNodesRow, wanted: int, row: CapacityRow) -> tuple[Qu
     what, fit, do = _what(added.fit, wanted), *(("fits", "does") if wanted == 1 else ("fit", "do"))
     now = row.preempting.fit.sets if row.preempting else row.fit.sets if row.fit else 0
     if added.nodes is None:
-        with_them = f"even with {plural(added.limit, 'more node')} like {added.like} only {added.fit.sets:,} fit"
+        with_them = f"even with {plural(added.limit, 'more node')} like {added.like} only {_fit(added.fit.sets)}"
         none = "more nodes do not help" if not added.limit else with_them
         return "bad", f"{wanted:,} more {what} {do} not fit: {none}"
     if not added.nodes:
         return "good", f"{wanted:,} more {what} {fit} as it is: no nodes are needed"
     nodes = f"{plural(added.nodes, 'more node')} like {added.like}"
-    fewer = f"with {added.nodes - 1:,} only {added.fewer:,} fit" if added.nodes > 1 else f"without, {now:,} fit"
+    fewer = f"with {added.nodes - 1:,} only {_fit(added.fewer or 0)}" if added.nodes > 1 else f"without, {_fit(now)}"
     return "good", f"{wanted:,} more {what} {fit} with {nodes}; {fewer}"
+
+
+def _fit(count: int) -> str:
+    """`1 fits`, `3 fit`."""
+    return plural(count, "fits", "fit")
 
 
 def fit_number(fit: FitRow) -> str:

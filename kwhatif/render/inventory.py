@@ -12,6 +12,7 @@ from kwhatif.render.blocks import (
     Heading,
     Item,
     Listing,
+    Row,
     Sentence,
     Table,
     Verdict,
@@ -63,19 +64,19 @@ def inventory_blocks(inventory: Inventory) -> Iterator[Block]:
 
 
 def _shapes(inventory: Inventory) -> Table:
-    rows = []
+    rows: list[Row] = []
     for shape in inventory.shapes[:_MAX_SHAPES]:
         offer = ", ".join(f"{name} {amount(name, value)}" for name, value in shape.allocatable.items())
-        rows.append((str(shape.nodes), str(shape.unschedulable or ""), offer or "nothing"))
+        rows.append((shape.nodes, shape.unschedulable or "", offer or "nothing"))
     others = inventory.shapes[_MAX_SHAPES:]
     if others:
-        rows.append((str(sum(shape.nodes for shape in others)), "", f"of {len(others)} more shapes"))
+        rows.append((sum(shape.nodes for shape in others), "", f"of {len(others)} more shapes"))
     return Table((number("Nodes"), number("Cordoned"), words("Allocatable")), rows, most=None)
 
 
 def _priorities(inventory: Inventory) -> Table:
     rows = [
-        (row.priority_class or Cell("none", "faint"), str(row.priority), str(row.running), str(row.pending or ""))
+        (row.priority_class or Cell("none", "faint"), row.priority, row.running, row.pending or "")
         for row in inventory.priorities
     ]
     columns = (name("Priority class"), number("Priority"), number("Running"), number("Pending"))

@@ -1,7 +1,5 @@
 """The SDK's own client in one thread, the server in another, and the questions in the main thread, as in the command."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping

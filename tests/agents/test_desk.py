@@ -1,7 +1,5 @@
 """Questions are asked one after the other in the main thread, and can be stopped there, wherever they are."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What is too large for one message is cut, and can be read page by page; what is said stays within its budget."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`kwhatif mcp` as its clients meet it: what is offered, what is answered, what is refused, and how to stop it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

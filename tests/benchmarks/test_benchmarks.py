@@ -1,7 +1,5 @@
 """The harness runs, on clusters so small that its figures mean nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec

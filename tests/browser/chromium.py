@@ -1,7 +1,5 @@
 """Chromium without a window, and axe-core: what it asks for, what it complains about, what a page holds."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The reports that are looked at in a browser, and pictured in the documentation."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Run the command line in this process, or a copy of it, as a shell would see it."""
 
-from __future__ import annotations
-
 import io
 import os
 import shlex

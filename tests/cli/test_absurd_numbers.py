@@ -1,7 +1,5 @@
 """Numbers that are valid and absurd get answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`kwhatif compare` and `kwhatif resize` with input that is wrong: all of it is said, in the words of the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

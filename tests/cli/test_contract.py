@@ -1,7 +1,5 @@
 """The contracts that scripts rely on: exit codes, where answers go, and that text from the cluster is inert."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

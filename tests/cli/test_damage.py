@@ -1,7 +1,5 @@
 """Every reader with every damage: an error that names the file and the place, exit 3, never a crash."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

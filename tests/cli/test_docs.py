@@ -1,7 +1,5 @@
 """What the documentation shows works: links, Python, shell, options, and tables that must be complete."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

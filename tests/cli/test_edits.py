@@ -1,7 +1,5 @@
 """Edits on the command line: `--if`, `--edits`, `--compare`, and what shells complete."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The gate as a pipeline uses it: standard input, reports beside the answer, the repository's policy, exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ What programs read is in `test_machine_formats`.
 `pytest tests/cli --update-golden` rewrites them; look at the difference before committing it.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests import FIXTURES

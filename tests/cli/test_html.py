@@ -1,7 +1,5 @@
 """`-o html` and `--report html=FILE`, of every command that answers with a report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`kubectl whatif` is completed by the protocol of kubectl's plugins."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from importlib import import_module

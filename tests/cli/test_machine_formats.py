@@ -3,8 +3,6 @@
 What people read is in `test_goldens`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET

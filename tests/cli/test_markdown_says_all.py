@@ -1,7 +1,5 @@
 """Markdown says everything that the terminal says: both are drawn from the same blocks."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of files that are odd: what was meant is said, nothing hangs, nothing crashes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Output in the encoding of the terminal or pipe, and what happens when nobody reads it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The examples of docs/plugins.md, from the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is installed is pinned: the lock files hold what pyproject.toml asks for, with hashes; the image copies what there is."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import io

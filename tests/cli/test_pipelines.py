@@ -1,7 +1,5 @@
 """What the repository ships for pipelines does what docs/ci.md says: the action, the GitLab job, the hook."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Pod Security through the command line: who is refused, who is only warned of, and who was admitted long ago."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

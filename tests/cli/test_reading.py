@@ -1,7 +1,5 @@
 """Manifests and names as people give them: what is printed, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kwhatif serve --metrics`: what Prometheus reads, who may ask, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The site and the man pages say of each command what its options say, and lead nowhere that is not there."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

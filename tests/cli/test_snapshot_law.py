@@ -1,7 +1,5 @@
 """A snapshot is the dump: every command says the same of both, and of the anonymized one the same under other names."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Closed streams, devices in the place of files, times at the ends of the calendar, and Ctrl-C at any moment."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Nothing that was not judged is a plain yes: what the input lacks, and what is not modelled, changes the verdict."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`--validate`: every command that reads manifests refuses what the API server would refuse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`kwhatif watch`: a line for each change, JSON Lines, what cannot be watched, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The caveat about webhooks: only where one would be asked, and about what."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

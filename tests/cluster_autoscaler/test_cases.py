@@ -1,7 +1,5 @@
 """Every case in `fixtures/cluster_autoscaler`, decided by the Cluster Autoscaler's own packages."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """Hold a decision of kwhatif's report against what kube-scheduler itself decided (`fixtures/conformance/README.md`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 `python -m tests.conformance.releases 1.35` asks the judge of that release (`make oracle RELEASE=1.35`) and writes the file.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from functools import cache

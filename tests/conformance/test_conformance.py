@@ -1,7 +1,5 @@
 """Every case in fixtures/conformance was decided by kube-scheduler 1.36.2 itself; kwhatif must say the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

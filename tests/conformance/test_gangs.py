@@ -1,7 +1,5 @@
 """What `schedule` makes of groups of pods against what kube-scheduler 1.37 did: `fixtures/gangs/README.md`."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What kube-scheduler of other releases answers otherwise than the one of 1.36; kwhatif must say the same."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

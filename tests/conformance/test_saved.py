@@ -4,8 +4,6 @@ Over all conformance cases, in process. Each case's candidate is put into the cl
 proof, so that it is renamed with it.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

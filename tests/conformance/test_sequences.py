@@ -1,7 +1,5 @@
 """Manifests in fixtures/sequences were placed pod after pod by kube-scheduler 1.36.2's own framework; so must `gate`."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sequences that kube-scheduler's own framework has placed, as one set of pods of `kwhatif capacity`."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """`make fuzz-descheduler N=`: random cases, decided by kwhatif and by the descheduler's own packages."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

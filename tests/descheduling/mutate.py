@@ -3,8 +3,6 @@
 `python -m tests.descheduling.mutate` lets the descheduler's own packages decide some of them, for `make test`.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Play a case on kwhatif: a cluster, a policy, a moment."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

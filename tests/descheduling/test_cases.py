@@ -1,7 +1,5 @@
 """Every case in `fixtures/descheduler`, decided by the descheduler's own packages."""
 
-from __future__ import annotations
-
 import io
 import json
 import lzma

@@ -1,7 +1,5 @@
 """What only saves time changes nothing: cycles on random clusters, with fast paths and without."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

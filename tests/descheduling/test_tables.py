@@ -1,7 +1,5 @@
 """Every argument of every strategy, and what is wrong with policies, as the descheduler's own packages decide it."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

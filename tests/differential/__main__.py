@@ -1,7 +1,5 @@
 """`python -m tests.differential`: how well does kwhatif agree with kube-scheduler?"""
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import sys

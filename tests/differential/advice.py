@@ -5,8 +5,6 @@ one part, or with a request that is one unit larger, it must not. Where kwhatif 
 kinds is tried: none may help.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """Work through cases in batches: write them, let both sides judge, keep what they disagree about."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator

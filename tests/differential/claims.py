@@ -1,7 +1,5 @@
 """Claims for devices: what they ask for, what they hold already."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ground of every case: nodes in zones, priority classes, pods that fill the nodes, and a candidate."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.differential.scene import DEFAULT, HOSTNAME, REGION, ZONE, Object, Scene, uid_of
 

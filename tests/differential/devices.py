@@ -1,7 +1,5 @@
 """What dynamic resource allocation gives away: pools of devices, in slices."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from tests.differential.dice import Dice

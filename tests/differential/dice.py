@@ -1,7 +1,5 @@
 """Random choices, repeatable by seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """docs/conformance.md: what was compared, and what the comparison found on the way."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

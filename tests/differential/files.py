@@ -1,7 +1,5 @@
 """A case as files: JSON for speed (it is YAML, too), or pretty YAML for people."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The last touches, once no feature changes the scene any more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.differential.scene import DEFAULT, Object, Scene

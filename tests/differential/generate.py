@@ -1,7 +1,5 @@
 """Cases of a family: the base cluster, what the family is about, and now and then something else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Both sides judge a case, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What kind of disagreement it is: alike ones are reported once, and a case is shrunk without changing its kind."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

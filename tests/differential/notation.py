@@ -1,7 +1,5 @@
 """The same objects, written otherwise: bare numbers, nulls, empty fields, defaults spelled out, older API versions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """kube-scheduler's side: the program in `tests/oracle`, kept running."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Full nodes, and an important pod that finds no room: it must evict."""
 
-from __future__ import annotations
-
 from tests.differential.cluster import cpu_of
 from tests.differential.scene import Scene, main_container, requests_of
 

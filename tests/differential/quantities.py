@@ -1,7 +1,5 @@
 """Quantities in the many forms that Kubernetes accepts."""
 
-from __future__ import annotations
-
 import re
 
 from tests.differential.dice import Dice

@@ -1,7 +1,5 @@
 """A case under construction: plain objects as one would write them in YAML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

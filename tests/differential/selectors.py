@@ -1,7 +1,5 @@
 """Label selectors, and labels for them to find."""
 
-from __future__ import annotations
-
 from tests.differential.cluster import APPS
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene, labels_of

@@ -1,7 +1,5 @@
 """What API server, kubelet and controllers write into objects; nothing of it may change an answer."""
 
-from __future__ import annotations
-
 from tests.differential.scene import Object, Scene, uid_of
 
 MOMENT = "2026-02-28T12:00:00Z"

@@ -1,7 +1,5 @@
 """Make a disagreement small: drop whatever the two sides disagree without."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests and limits that the API accepts: several features have their hands in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kwhatif.kube.model.quantity import parse_quantity as parse

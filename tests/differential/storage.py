@@ -1,7 +1,5 @@
 """Volumes, claims, classes and drivers for a scene."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.differential.scene import HOSTNAME, ZONE, Object, Scene, namespace_of, uid_of

@@ -1,7 +1,5 @@
 """What was compared, family by family."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The generator, without its judge: cases are repeatable, kwhatif accepts them, and they are about something."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An API server as its administrator sees it: plain JSON over HTTPS, no client library."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple

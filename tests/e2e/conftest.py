@@ -1,7 +1,5 @@
 """A control plane for the whole run, with the demo in it. Nothing is collected here without `make e2e`."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

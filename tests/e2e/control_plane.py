@@ -1,7 +1,5 @@
 """etcd, kube-apiserver, kube-scheduler and kube-controller-manager on loopback, with every file in one folder."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator

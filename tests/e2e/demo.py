@@ -1,7 +1,5 @@
 """The demo of `fixtures/demo`, put into an API server as controllers and kubelets would have left it there."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

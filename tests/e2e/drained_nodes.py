@@ -1,7 +1,5 @@
 """A cluster to drain: a full node for each case, and a spare one with room for whatever moves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What a cluster has come to, in the form of a recorded story's `outcome.json`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

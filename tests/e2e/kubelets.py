@@ -1,7 +1,5 @@
 """Kubelets that run no containers: bound pods start, terminating ones end, and nodes renew their leases."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

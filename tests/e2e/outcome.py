@@ -1,7 +1,5 @@
 """What the real scheduler made of a pod, as far as it can be seen from outside."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Programs that run for as long as a `with` lasts, whatever ends it."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import time

@@ -4,8 +4,6 @@
 rare, but there are some: what differs is to be read, not counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

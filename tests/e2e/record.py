@@ -6,8 +6,6 @@ the story, such as `kubectl apply`; the other fields are those of all stories. W
 `kubectl get` prints it when the story begins, and `outcome.json`. Each story is played `--runs` times.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -4,8 +4,6 @@
 API server accepts or refuses, not what a kubelet then decides.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import json

@@ -1,7 +1,5 @@
 """A control plane with everything that it needs to live, and the steps of a story done to it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

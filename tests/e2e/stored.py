@@ -1,7 +1,5 @@
 """Objects written into etcd itself, before an API server reads them: so they keep their UIDs, statuses and ages."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -1,7 +1,5 @@
 """`kubectl drain` itself prints, word for word, what `kwhatif drain` has said of the cluster before."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

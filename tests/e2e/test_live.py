@@ -1,7 +1,5 @@
 """A live cluster, the snapshot saved of it, and the dump that was loaded into it give the same answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

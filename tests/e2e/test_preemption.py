@@ -1,7 +1,5 @@
 """What comes after a preemption: the pod waits for its victims to end, and then takes their place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

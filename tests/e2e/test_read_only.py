@@ -1,7 +1,5 @@
 """The API server's own audit log: what kwhatif asked for, and that nothing came of it."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """kube-scheduler itself decides on the demo's pods, one after another, and kwhatif has said before what it would do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

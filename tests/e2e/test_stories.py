@@ -1,7 +1,5 @@
 """Stories played to a real control plane with all of its controllers: they end as `kwhatif simulate` said before."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

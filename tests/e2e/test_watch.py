@@ -1,7 +1,5 @@
 """A cluster that is watched while it changes, and while connections break off, is what reading it then gives."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

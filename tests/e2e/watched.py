@@ -1,7 +1,5 @@
 """The pods of a cluster as a watch of them goes on: those that are there, and those that are gone, as last seen."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """`make fuzz-gangs N=`: random clusters with groups of pods, decided by kwhatif and by kube-scheduler 1.37 itself."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

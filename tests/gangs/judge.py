@@ -1,7 +1,5 @@
 """kube-scheduler 1.37 with a fake client, asked case by case (`tests/oracle/gangs`)."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence

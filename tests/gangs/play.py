@@ -1,7 +1,5 @@
 """What `schedule` makes of a case, and what of it has to agree with kube-scheduler."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

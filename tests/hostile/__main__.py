@@ -1,7 +1,5 @@
 """`python -m tests.hostile`: what do commands make of input that nobody meant?"""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import collections

@@ -1,7 +1,5 @@
 """Commands, run in a long-lived process of their own with limits of time and memory."""
 
-from __future__ import annotations
-
 import io
 import math
 import multiprocessing

@@ -1,7 +1,5 @@
 """A case: files, one of them or its objects mutated, and a command that reads them. The same seed, the same case."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tests.differential.dice import Dice

@@ -1,7 +1,5 @@
 """Which command a case runs, about which of its files; some of the names in it are those of nothing."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.hostile import steps
 from tests.hostile.inputs import Object, Parts

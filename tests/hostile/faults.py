@@ -1,7 +1,5 @@
 """What must never come out of a command, whatever goes in."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a case is made of: files of a small cluster, manifests, a policy, a scheduler's configuration."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from functools import cache

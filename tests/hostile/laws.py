@@ -1,7 +1,5 @@
 """What must hold for every input: how the same objects are laid out, or named, never changes the answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

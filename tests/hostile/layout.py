@@ -1,7 +1,5 @@
 """The same objects as files of many forms. Whatever the form, the answer must be the same."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """What is done to an input: to the structure of its objects, or to the bytes of its files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterator

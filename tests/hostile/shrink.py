@@ -1,7 +1,5 @@
 """Make a case small that shows a fault: objects, fields and items go as long as it shows; of damaged files, lines."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any

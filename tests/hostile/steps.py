@@ -1,7 +1,5 @@
 """Edits of a cluster, as texts and as maps, and the files that hold them: lists of edits, scenarios."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.differential.dice import Dice

@@ -1,7 +1,5 @@
 """Some of `make fuzz-input` in every run, with another seed every day."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A cluster with everything beside what scheduling reads: as a dump, and served by the fake API server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

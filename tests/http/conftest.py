@@ -1,7 +1,5 @@
 """A fake API server, and kubeconfigs that name it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

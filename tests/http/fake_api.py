@@ -1,7 +1,5 @@
 """An HTTPS server on loopback that answers as a real API server did (fixtures/live), and misbehaves when a test asks for it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

@@ -1,7 +1,5 @@
 """An HTTP server on loopback that answers as an extender, and notes what it was asked."""
 
-from __future__ import annotations
-
 import json
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Calls to an extender: what is sent, what is made of the answer, and of there being none."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

@@ -1,7 +1,5 @@
 """Extenders from the command line: what becomes of the pod, what the report says, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """kwhatif sends extenders what a real kube-scheduler sent, field for field, and makes of the answers what it made."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

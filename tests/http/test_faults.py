@@ -1,7 +1,5 @@
 """Whatever goes wrong on the way to the API server ends in a clear message or in the right answer, never in a wrong one."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

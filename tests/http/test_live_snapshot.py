@@ -1,7 +1,5 @@
 """What is saved of a live cluster gives the reports that the cluster gave at that moment, faults included."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Users that an OpenID provider knows: their tokens are used, and renewed when they have expired."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The role that `kwhatif rbac` prints allows what is asked of a live cluster, and nothing else."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import yaml

@@ -1,7 +1,5 @@
 """A cluster that is watched: what happens to it is known, whatever happens to the connection."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

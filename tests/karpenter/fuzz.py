@@ -1,7 +1,5 @@
 """`make fuzz-karpenter N=`: random cases, decided by kwhatif and by Karpenter's own packages."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -3,8 +3,6 @@
 That decides all cases of `fixtures/karpenter` again and writes them: after a move to another version.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import subprocess

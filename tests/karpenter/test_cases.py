@@ -1,7 +1,5 @@
 """Every case in `fixtures/karpenter`, decided by Karpenter's own packages."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

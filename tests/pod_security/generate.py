@@ -5,13 +5,13 @@
 `JUDGE` is the program of `tests/oracle/podsecurity`. The same number gives the same cases.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
 from typing import Any
+
+from tests.objects import manifest
 
 PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted", "restricted", "baseline", "strict")
@@ -107,12 +107,7 @@ class Dice:
         if self._maybe(0.4):
             kinds = self._random.sample(sorted(VOLUMES), self._random.choice((1, 1, 2, 3)))
             spec["volumes"] = [{"name": f"v{place}", kind: VOLUMES[kind]} for place, kind in enumerate(kinds)]
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "p", "annotations": self._annotations()},
-            "spec": spec,
-        }
+        return manifest("Pod", {"name": "p", "annotations": self._annotations()}, spec=spec)
 
     def _annotations(self) -> dict[str, str]:
         notes = {}

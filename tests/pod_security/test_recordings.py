@@ -1,7 +1,5 @@
 """Pod Security as `k8s.io/pod-security-admission` itself decides it: the same words, or nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -3,8 +3,6 @@
 The cases are edited as files, and asked about anew. `make fuzz-advice` asks kube-scheduler's own framework instead.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

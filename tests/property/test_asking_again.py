@@ -1,7 +1,5 @@
 """The law of not asking: where changes do not concern an answer, asking again would give the same fates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

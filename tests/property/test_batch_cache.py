@@ -1,7 +1,5 @@
 """A cache of attempts follows a state that anybody changes, and forks with it: it says what whole attempts say."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Laws of what the Cluster Autoscaler does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

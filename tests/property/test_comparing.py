@@ -1,7 +1,5 @@
 """The law of comparing: what was edited comes back, and the smallest set of changes is the smallest that there is."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Whatever happens to their pods, workloads come to what they ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

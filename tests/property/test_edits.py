@@ -3,8 +3,6 @@
 `KWHATIF_EDITS=2000 pytest tests/property/test_edits.py` tries more of them.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Laws of groups of pods, on random clusters (`tests/gangs/generate.py`)."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

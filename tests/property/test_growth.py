@@ -1,7 +1,5 @@
 """Laws of answers that go on with the nodes that an autoscaler adds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

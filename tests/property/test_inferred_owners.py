@@ -1,7 +1,5 @@
 """A dump of nodes and pods alone answers as one that has the owners of the pods, too."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of Karpenter's rules: names and order do not matter, room helps, and nothing asked is nothing done."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

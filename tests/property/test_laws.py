@@ -1,7 +1,5 @@
 """Laws that hold for every decision, over the conformance corpus and over random clusters."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

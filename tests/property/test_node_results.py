@@ -1,7 +1,5 @@
 """Scores that one attempt leaves for the next are those of a new attempt, on whatever state of whatever cluster."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """All objections to a node: the scheduler's comes first, and a node without any is feasible."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 `KWHATIF_READINGS=2000 pytest tests/property/test_one_reading.py` tries more of them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence

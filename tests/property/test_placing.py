@@ -1,7 +1,5 @@
 """Placing many pods: the fast way equals a whole attempt for each, on random clusters with random workloads."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import event, given, settings

@@ -4,8 +4,6 @@ The fast way takes them for replicas where no rule minds the difference. Here is
 that ask for the number, volumes that exist already, claims that somebody else uses, and limits of volumes per node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Placing many pods on the scenes of the differential tests, which have something of every plugin and configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Laws of preemption, over random small clusters and the default profile."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch

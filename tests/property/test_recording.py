@@ -1,7 +1,5 @@
 """The law of recordings: what is read back of each moment is what a snapshot saved at that moment holds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Laws of usage and requests: whatever a file holds, it is read or refused; pods get the most that was measured."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Asking once per node shape gives every node the answer that it would get on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import given

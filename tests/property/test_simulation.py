@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections import Counter
 from typing import Any
@@ -13,10 +14,14 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.judging.judge import judge
+from kwhatif.questions.judging.question import Question
 from kwhatif.scheduler.framework.reference import use_reference
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Chance, Parameters
+from kwhatif.sources.manifests.applied import all_applied
+from kwhatif.sources.manifests.read import read_manifest_set
 from tests.examples import examples
 from tests.valid_state import validate
 
@@ -232,3 +237,47 @@ def test_schedule_places_pods_where_simulate_does(world: tuple[list[Json], list[
     pending = [(row.pod.partition("/")[2][0], None) for row in said.pending]
     at_once = [(each.pod.partition("/")[2][0], each.node) for each in decisions]
     assert Counter(at_once) == Counter([*bound, *pending])
+
+
+def bare(name: str, cpu: int, where: str, priority: int, grace: int) -> Json:
+    """A running pod that does not come back."""
+    moment = "2026-01-01T00:00:00Z"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": f"pod-{name}", "creationTimestamp": moment},
+        "spec": {
+            "nodeName": where,
+            "priority": priority,
+            "terminationGracePeriodSeconds": grace,
+            "containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": str(cpu)}}}],
+        },
+        "status": {"phase": "Running", "startTime": moment, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+@MANY
+@given(worlds(), st.data())
+def test_the_gate_ends_where_simulate_does(
+    world: tuple[list[Json], list[Json], list[str]], data: st.DataObject
+) -> None:
+    """Also where new pods evict others, once all have reacted. (Budgets are left out: `simulate` counts them first.)"""
+    cluster, applied = [each for each in world[0] if each["kind"] != "PodDisruptionBudget"], world[1]
+    for name, free in [(each["metadata"]["name"], each["status"]) for each in cluster if each["kind"] == "Node"]:
+        for number in range(data.draw(st.integers(0, int(free["allocatable"]["cpu"])))):
+            priority, grace = data.draw(st.sampled_from((0, 1, 10))), data.draw(st.sampled_from((0, 3, 30)))
+            cluster.append(bare(f"old-{name}{number}", 1, name, priority, grace))
+    text = io.BytesIO(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": applied}))
+    manifests = all_applied(read_manifest_set(["-"], stdin=text, default_namespace="default").manifests)
+    answer = judge(kwhatif.load(cluster), Question(applied=manifests, reacts=True))
+    ends: Counter[tuple[str, str | None]] = Counter()
+    for row in story(cluster, applied, []).workloads:
+        if row.workload.startswith("Deployment "):
+            ends.update({(row.workload[-1], node): count for node, count in row.after.items()})
+            ends.update({(row.workload[-1], None): row.pending} if row.pending else {})
+    pods = {key.partition("/")[2]: info.pod.spec.node_name or None for key, info in answer.end.pods.items()}
+    found = Counter((name[0], node) for name, node in pods.items() if not name.startswith("old-"))
+    decisions = [decision for judged in answer.judged for decision in judged.decisions]
+    if not answer.reacted and any(each.victims for each in decisions):  # one evicts, and is on its node at once
+        found, ends = (Counter((name, node is not None) for name, node in each.elements()) for each in (found, ends))  # type: ignore[assignment]
+    assert found == ends

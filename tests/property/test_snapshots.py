@@ -1,7 +1,5 @@
 """Of any cluster, its snapshot gives the same decisions, and its anonymized one the same under other names."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """PodTopologySpread and InterPodAffinity against their plain versions, and the laws of their incremental state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

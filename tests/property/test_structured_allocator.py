@@ -1,7 +1,5 @@
 """The allocator's search, and its eye for hopeless ones, against a plain enumeration of all choices."""
 
-from __future__ import annotations
-
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 

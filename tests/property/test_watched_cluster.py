@@ -1,7 +1,5 @@
 """The law of watching: after any sequence of events the cluster, and all answers, are those of reading it anew."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from random import Random

@@ -1,7 +1,5 @@
 """A cluster that is watched for long takes no more memory than one that is watched for a while (`tests/soak.py`)."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

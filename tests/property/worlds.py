@@ -4,8 +4,6 @@ All is made from random numbers that Hypothesis chooses, and makes as small as i
 the simplest world.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple

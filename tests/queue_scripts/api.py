@@ -1,7 +1,5 @@
 """An API server that holds manifests, and what the scheduler's informers have seen of them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Where two states of a queue differ (`fixtures/queue/README.md`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

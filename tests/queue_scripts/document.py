@@ -1,7 +1,5 @@
 """The table of a run, and its section in docs/conformance.md."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m tests.queue_scripts.fuzz`: random scripts for kwhatif's queue and for the real one; are their states equal?"""
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing

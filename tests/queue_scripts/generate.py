@@ -1,7 +1,5 @@
 """Random scripts: `script(family, seed)` is a cluster, and operations that disturb it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

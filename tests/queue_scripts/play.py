@@ -1,7 +1,5 @@
 """A script played on the queue: its operations, the clock, and the state after each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scheduler's loop around kwhatif's queue and cycle: one attempt after another, in the order of the README."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

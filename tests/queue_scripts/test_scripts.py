@@ -1,7 +1,5 @@
 """Every stored script gives the states of the real scheduling queue, operation by operation."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import subprocess

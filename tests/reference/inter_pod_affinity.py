@@ -3,8 +3,6 @@
 Slow and literal, beside `pkg/scheduler/framework/plugins/interpodaffinity`; the plugin must come to the same results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.kube.model.pod import Pod

@@ -1,7 +1,5 @@
 """Label selectors the plain way: a list of requirements, looked at one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kwhatif.kube.model.meta import LabelSelector, Requirement

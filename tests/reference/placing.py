@@ -4,8 +4,6 @@ Nothing is kept from one pod to the next, not even the index of pods or what was
 OpportunisticBatching keeps; `kwhatif.scheduler.batch` must come to the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Slow and literal, beside `pkg/scheduler/framework/plugins/podtopologyspread`; the plugin must come to the same results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from math import log

@@ -5,8 +5,6 @@ combination of devices for each; choices are compared request by request, altern
 first. With that the answer of a depth-first search is known without searching.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The actions of recorded stories as steps of a scenario; and where a simulation's end differs from the recorded one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

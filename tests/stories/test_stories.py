@@ -1,7 +1,5 @@
 """Stories that a real control plane played: fixtures/stories. The simulation comes to the same end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 27 cases are recordings. The others were decided by the API server's own packages, without a server around them.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest

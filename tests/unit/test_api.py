@@ -1,7 +1,5 @@
 """The library as its users meet it: what can be given instead of a path, its names, its reports, its complaints."""
 
-from __future__ import annotations
-
 import html
 import io
 import json

@@ -3,8 +3,6 @@
 What does not compile there is not stored by any API server, so it may compile here.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Every compiled pattern of the package takes time in proportion to what it reads, whatever it reads."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

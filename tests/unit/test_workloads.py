@@ -1,7 +1,5 @@
 """The pods that kwhatif makes of workloads are those that the real controllers made."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -5,7 +5,7 @@ Candidates come from the search; the proof keeps those that help.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from kwhatif.questions.advise.proof import Asking, Proof, Proven
 from kwhatif.questions.advise.rows import FoundAdvice, Rows, going
 from kwhatif.questions.advise.search import Search, Searched
 from kwhatif.questions.decisions.decide import objections_of
+from kwhatif.questions.decisions.described import ExplainedAttempt
 from kwhatif.questions.judging.judge import judge
 from kwhatif.questions.judging.question import Answer, Question
 from kwhatif.questions.manifests.applied import Applied
@@ -33,9 +34,8 @@ from kwhatif.questions.session.session import Session
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow, GoingRow
 from kwhatif.report.decision import Decision, JudgedWorkload, Outcome
-from kwhatif.scheduler.framework.attempt import Attempt, attempt
+from kwhatif.scheduler.framework.attempt import attempt
 from kwhatif.scheduler.framework.profile import profile_of
-from kwhatif.scheduler.framework.status import Verdict
 
 #: Outcomes with possible advice; the worst first.
 FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Preempts")
@@ -45,13 +45,6 @@ _MOST_PROVEN, _MOST_OF_A_SORT = 12, 2
 _MOST_TRIED = 4
 #: The extra cost of advice that only differs in its subject from cheaper advice.
 _ALIKE = 25
-
-
-class Captured(NamedTuple):
-    """A pod that did not fit, the cluster just before its attempt, and the filters' verdicts on each node."""
-
-    scene: PodAttempt
-    objections: Mapping[str, Sequence[Verdict]]
 
 
 def first_failing(decisions: Iterable[Decision]) -> Decision | None:
@@ -69,16 +62,18 @@ class Advisor:
         question: Question,
         applied: Applied,
         judged: JudgedWorkload,
-        scenes: Mapping[str, Captured],
+        attempts: Mapping[str, ExplainedAttempt],
     ) -> None:
-        """Set up; `scenes` are by pod."""
+        """Set up; `attempts` are by key of the pod."""
         self._session = session
         self._applied = applied
         self._judged = judged
         first = first_failing(judged.decisions)
         assert first is not None, "there was an attempt"
         self._decision = first
-        self._captured = scenes.get(first.pod)
+        #: What came of its attempt; None: it was not tried.
+        self._attempt = found = attempts.get(first.pod)
+        self._scene = None if found is None else PodAttempt(found.pod, found.state, session.profiles, session.namespace)
         self._asking = Asking(session, question, applied)
         beside = sum(each.source.file == applied.source.file for each in question.applied) - 1
         self._rows = Rows(applied, session.cluster, alone=not beside)
@@ -105,7 +100,7 @@ class Advisor:
             advice=tuple(each.row for each in advice),
             left=() if advice else tuple(self._rows.left(searched.nearest, searched.left)),
             going=self._going(),
-            tried=self._asking.asked + (self._captured.scene.trials if self._captured else 0),
+            tried=self._asking.asked + (self._scene.trials if self._scene else 0),
         )
 
     @staticmethod
@@ -125,10 +120,9 @@ class Advisor:
 
     def _going(self) -> tuple[GoingRow, ...]:
         """The scheduler's victims, and cheaper pods to delete, if there are any."""
-        captured = self._captured
-        if captured is None or not self._decision.victims:
+        if self._scene is None or not self._decision.victims:
             return ()
-        return going(self._decision, captured.scene, [each for each in self._found if each.proof.is_whole])
+        return going(self._decision, self._scene, [each for each in self._found if each.proof.is_whole])
 
     # --- what may help -------------------------------------------------------------------------------
 
@@ -139,12 +133,11 @@ class Advisor:
 
     @cached_property
     def _searched(self) -> Searched:
-        captured = self._captured
-        if captured is None:
+        if self._attempt is None or self._scene is None:
             return Searched(())
         if self._decision.outcome == "Gated":
-            return self._searched_with(captured.scene, ungated(captured.scene.pod.pod))
-        return Search(captured.scene, captured.objections).run()
+            return self._searched_with(self._scene, ungated(self._attempt.pod.pod))
+        return Search(self._scene, self._attempt.objections).run()
 
     @staticmethod
     def _searched_with(scene: PodAttempt, first: AdvisedChange) -> Searched:
@@ -169,8 +162,8 @@ class Advisor:
         elif decision.outcome == "Unschedulable":
             if decision.preemption_policy == "Never":
                 yield Advice((may_preempt(),))
-            if self._captured is not None:
-                yield from of_autoscaler(self._session, self._captured.scene.pod.pod)
+            if self._attempt is not None:
+                yield from of_autoscaler(self._session, self._attempt.pod.pod)
             yield from self._higher_classes()
 
     def _higher_classes(self) -> Iterator[Advice]:
@@ -248,51 +241,34 @@ class Limits(NamedTuple):
     evicting: bool = True
 
 
-class Capture:
-    """Keeps the scenes of the first failing pods: one for each workload and outcome."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.scenes: dict[str, Captured] = {}
-
-    def of(self, question: Question) -> Question:
-        """The question whose scenes are kept."""
-        return replace(question, explain="failures", captured=self._keep)
-
-    def _keep(self, whole: Attempt) -> None:
-        cycle, session = whole.cycle, self._session
-        scene = PodAttempt(cycle.pod, cycle.state.fork(), session.profiles, session.namespace)
-        self.scenes[cycle.pod.key] = Captured(scene, objections_of(whole))
+def with_attempts(question: Question) -> Question:
+    """The question whose answer has what advice is made from."""
+    return replace(question, explain="failures", keeps_attempts=True)
 
 
 def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
     """What would help pods that do not fit: a report with the section `advise`."""
-    capture = Capture(session)
-    question = capture.of(question)
+    question = with_attempts(question)
     answer = judge(session, question)
-    found = advise(session, question, answer, capture.scenes, limits)
-    return replace(answer.report(session, "advise"), advise=found)
+    return replace(answer.report(session, "advise"), advise=advise(session, question, answer, limits))
 
 
 def advice_for(session: Session, question: Question, limits: Limits) -> Iterator[FoundAdvice]:
     """The same, but only the advice, workload by workload."""
-    capture = Capture(session)
-    question = capture.of(question)
-    found, _ = _advisors(session, question, judge(session, question), capture.scenes, limits)
+    question = with_attempts(question)
+    found, _ = _advisors(session, question, judge(session, question), limits)
     for each in found:
         yield from each.advice(limits.most)
 
 
-def advise(
-    session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
-) -> AdviseRow:
-    """The section of the report; `scenes` are what a `Capture` has kept while the question was answered."""
-    found, left_out = _advisors(session, question, answer, scenes, limits)
+def advise(session: Session, question: Question, answer: Answer, limits: Limits) -> AdviseRow:
+    """The section of the report; the question is one `with_attempts`."""
+    found, left_out = _advisors(session, question, answer, limits)
     return AdviseRow(workloads=tuple(each.row(limits.most) for each in found), left_out=left_out)
 
 
 def _advisors(
-    session: Session, question: Question, answer: Answer, scenes: Mapping[str, Captured], limits: Limits
+    session: Session, question: Question, answer: Answer, limits: Limits
 ) -> tuple[list[GangAdvisor | Advisor], int]:
     """One for each group and workload that does not fit, or fits only by eviction; and how many are left out."""
     groups, members = failing_groups(answer), members_of(answer)
@@ -306,7 +282,7 @@ def _advisors(
     found: list[GangAdvisor | Advisor] = []
     found += [GangAdvisor(session, question, answer, group) for group in groups[: limits.workloads]]
     few = failing[: limits.workloads - len(found)]
-    found += [Advisor(session, question, applied, judged, scenes) for applied, judged in few]
+    found += [Advisor(session, question, applied, judged, answer.attempts) for applied, judged in few]
     return found, len(groups) + len(failing) - len(found)
 
 

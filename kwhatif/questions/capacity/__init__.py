@@ -1,1 +1,1 @@
-"""How many more fit."""
+"""How many more pods fit."""

@@ -46,7 +46,7 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     target: int | None = None
     #: How many nodes like this one it takes to reach the target.
     add_nodes_like: str | None = None
-    #: What the session's cluster is like, where it is at the peak of all workloads.
+    #: How the session's cluster is at the peak of all workloads; None: it is as it was read.
     peak: PeakRow | None = None
     caveats: Sequence[Caveat] = ()
 
@@ -85,7 +85,7 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
 
 
 class _Filled:
-    """One cluster, filled as the question asks."""
+    """A cluster that is filled as the question asks."""
 
     def __init__(self, session: Session, question: CapacityQuestion) -> None:
         self.filling = CapacityCount(session, question.parts, question.applied)
@@ -109,7 +109,7 @@ class _Filled:
 
     @property
     def best(self) -> FitRow:
-        """With eviction, where that is allowed."""
+        """What fits, with eviction if that is allowed."""
         return self.preempting.fit if self.preempting else self.fit.row
 
 
@@ -130,7 +130,7 @@ def _target(wanted: int, fit: FitRow) -> TargetRow:
 
 
 class _Added(NamedTuple):
-    """The answer with the nodes that are enough."""
+    """The answer with enough new nodes."""
 
     row: NodesToAdd
     filled: _Filled
@@ -150,7 +150,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
 
-    fill(1)  # there is such a node
+    fill(1)  # refuses a node that does not exist
     limit = _most_nodes(question.limit, now.best)
     enough = fewest(lambda nodes: fill(nodes).best.sets, question.limit, limit)
     shown = fill(limit if enough is None else enough)
@@ -167,7 +167,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
 
 
 def _most_nodes(target: int, now: FitRow) -> int:
-    """More nodes are not tried: each is to take a pod that is missing. None help a pod that no node would take."""
+    """The most nodes to try: one for each missing pod; none if no node would take the next pod."""
     if now.stop is not None and now.stop.outcome in ("Gated", "Ignored", "Denied"):
         return 0
     pods = sum(counted.times for counted in now.counted)
@@ -177,7 +177,7 @@ def _most_nodes(target: int, now: FitRow) -> int:
 def fewest(sets: Callable[[int], int], target: int, limit: int) -> int | None:
     """The fewest nodes with which the target fits; None: `limit` are not enough.
 
-    By what each node brought so far, and by halves in turn. What it returns was tried, and so was one fewer.
+    It guesses by what each node added so far, and by halving, in turn. The result and one fewer were both tried.
     """
     low, high, by_halves = 0, limit + 1, False
     if sets(0) >= target:
@@ -199,12 +199,12 @@ def fewest(sets: Callable[[int], int], target: int, limit: int) -> int | None:
     return high if high <= limit else None
 
 
-#: The autoscaler is asked at most this many times, if the scheduler does not use its nodes.
+#: The most rounds of the autoscaler.
 _MOST_ROUNDS = 100
 
 
 class Grown(NamedTuple):
-    """The answer with the nodes that came."""
+    """The answer with the nodes that the autoscaler added."""
 
     row: GrownRow
     fit: Fit
@@ -212,15 +212,15 @@ class Grown(NamedTuple):
 
 
 def grow(session: Session, filling: CapacityCount, fit: Fit, limit: int) -> Grown:
-    """Go on where the next pod finds no node: all pods that are missing wait, and the autoscaler looks at them.
+    """Continue when the next pod finds no node: all missing pods wait, and the autoscaler adds nodes for them.
 
-    A pod that could evict others waits like one that cannot: as everywhere here, counted is what fits beside all that
-    runs. (In a cluster it evicts them, and those that come back in their place wait for the nodes.)
+    A pod that could evict others waits, too: here only pods count that fit beside all running ones. (In a cluster it
+    evicts them, and their replacements wait for the nodes.)
 
     Args:
         session: with its autoscaler.
-        filling: filled without new nodes, which is `fit`.
-        fit: that.
+        filling: filled without new nodes.
+        fit: the result without new nodes.
         limit: the most sets to count.
     """
     scaling = session.scaling
@@ -255,8 +255,8 @@ def grow(session: Session, filling: CapacityCount, fit: Fit, limit: int) -> Grow
         unbounded=tuple(name for name in sorted(added) if not loop.autoscaler.is_bounded(name, filling.state)),
         refused=refused,
     )
-    said = (*scaling.caveats, *loop.caveats, *left, *((CloudCapacityUnknown(),) if added else ()))
-    return Grown(row, fit, said)
+    caveats = (*scaling.caveats, *loop.caveats, *left, *((CloudCapacityUnknown(),) if added else ()))
+    return Grown(row, fit, caveats)
 
 
 def _waiting(filling: CapacityCount, limit: int) -> State:

@@ -1,7 +1,7 @@
 """`CapacityCount`: a cluster that is filled with pods until the next one does not fit.
 
-The pods come in sets with a number of pods of each workload; within a set those of higher priority come first. Each
-is admitted and placed as in `judge`, and is on its node before the next one comes.
+Pods are added in sets, with a number of pods of each workload. Within a set, those of higher priority come first. Each
+pod is admitted and placed as in `judge`, and is on its node before the next one is tried.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CountedPart(NamedTuple):
 
 
 def _whole_gang(part: CountedPart, cluster: Cluster) -> CountedPart:
-    """Of a workload whose pods are a group, a set has all of them; of others as many as were asked for."""
+    """The part of a set: all pods of a workload whose pods are a group; of others as many as were asked for."""
     obj = part.applied.object
     template = None if isinstance(obj, Pod | CustomResource) else template_of(obj)
     if template is None or template.spec.scheduling_group is None or not has_groups(cluster):
@@ -63,14 +63,14 @@ def _whole_gang(part: CountedPart, cluster: Cluster) -> CountedPart:
 
 
 class Fit(NamedTuple):
-    """How many sets fit, and the decision about the pod that does not, unless the limit was reached."""
+    """How many sets fit, and the decision about the first pod that does not; None: the limit was reached."""
 
     row: FitRow
     stop: Decision | None
 
 
 class _Source(msgspec.Struct):
-    """The pods of one workload in order, and where those of whole sets are."""
+    """The pods of one workload in order, and the nodes of those in complete sets."""
 
     part: CountedPart
     pods: Iterator[NewPod]
@@ -117,14 +117,14 @@ class CapacityCount:
         self._sources = [_Source(part, pods_without_end(part.applied, self._new_pods, planner)) for part in parts]
         self._pending, unschedulable = waiting(session, self._state, applied, [part.applied for part in parts])
         self.caveats |= {unschedulable: None} if unschedulable is not None else {}
-        #: Decisions about pods that were already pending and came first.
+        #: Decisions about pending pods of the cluster that were tried before others.
         self.earlier: list[Decision] = []
         #: Decisions about pods that evict others.
         self.evicting: list[Decision] = []
         self._sets = 0
         #: The remaining pods of the current set in order, and the nodes of the others.
         self._next: list[_Next] = []
-        #: Sets that come after it, as far as they were made.
+        #: Later sets, as far as they were created.
         self._ahead: deque[list[_Next]] = deque()
         self._placed: list[tuple[_Source, str]] = []
         #: The pods that are counted, by key.
@@ -144,7 +144,7 @@ class CapacityCount:
         return self._state
 
     def ahead(self, limit: int) -> Iterator[Pod]:
-        """The pods that are still missing until this many sets fit, as they come if all are asked for at once."""
+        """The pods that are still missing until this many sets fit, as if all were created at once."""
         while self._sets + bool(self._next) + len(self._ahead) < limit:
             self._ahead.append(self._made_set())
             if any(each.candidate.refusal for each in self._ahead[-1]):
@@ -154,7 +154,7 @@ class CapacityCount:
                 yield each.candidate.pod
 
     def come(self, nodes: Sequence[NewNode]) -> None:
-        """New nodes are there; the cluster's pending pods are tried again."""
+        """Add new nodes; the cluster's pending pods are tried again."""
         arrive(self._new_pods, nodes, self._session.profiles)
         self._engine.forget_groups()
         ours = {each.info.key for each in chain(self._next, *self._ahead)}
@@ -163,14 +163,14 @@ class CapacityCount:
         self._pending = in_queue_order(waits, self._cluster.facts.scheduling_events)[::-1]
 
     def end(self) -> None:
-        """The cluster's pending pods that come after those that are counted are tried."""
+        """Try the cluster's pending pods that come after the counted ones."""
         self._place_earlier(None)
 
     def _new_set(self) -> list[_Next]:
         return self._ahead.popleft() if self._ahead else self._made_set()
 
     def _made_set(self) -> list[_Next]:
-        """The pods of the next set, those of the highest priority first; none if a workload has no more."""
+        """The pods of the next set, those of the highest priority first; a refused one if a workload has no more."""
         made: list[_Next] = []
         for source in self._sources:
             for _ in range(source.part.times):
@@ -247,8 +247,8 @@ class CapacityCount:
         result = turn.result
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
-            said = result.status.message
-            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=said, gang=row)
+            message = result.status.message
+            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=message, gang=row)
             return Fit(self._row(stop), None)
         for source, _, info in members:
             node = turn.nodes.get(info.key)
@@ -261,13 +261,13 @@ class CapacityCount:
         return None
 
     def _goes_on(self, result: ScheduleResult, *, evicts: bool) -> bool:
-        """Whether the pod gets a node; evicting those that are counted does not help: they would not fit together."""
+        """Whether the pod gets a node. Evicting counted pods does not help: they would not fit together."""
         if result.outcome == "Preempts":
             return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
         return result.outcome == "Placed"
 
     def _why_not(self, result: ScheduleResult) -> tuple[Decision, Shortage | None]:
-        """The whole decision about the last pod, and what all nodes say to it."""
+        """The whole decision about the last pod, and the obstacles on all nodes."""
         self._tried.note(result)
         if result.outcome == "Ignored":
             return ignored(result.pod.pod), None
@@ -286,7 +286,7 @@ class CapacityCount:
         self.earlier.append(self._tried.decide(result, None))
 
     def _stopped(self, decision: Decision, workload: str, short: Shortage | None) -> Fit:
-        outcome: StopOutcome = decision.outcome  # type: ignore[assignment] # it is neither placed nor waiting
+        outcome: StopOutcome = decision.outcome  # type: ignore[assignment] # the pod is neither placed nor waiting
         row = StopRow(
             pod=decision.pod,
             workload=workload,
@@ -321,7 +321,7 @@ class CapacityCount:
         )
 
     def left_out(self, decisions: Sequence[Decision]) -> Iterator[Caveat]:
-        """Unknowns that the answer depends on; `decisions` are those of the report."""
+        """The caveats; `decisions` are those of the report."""
         yield from self.caveats
         yield from self._tried.caveats
         yield from self._new_pods.caveats

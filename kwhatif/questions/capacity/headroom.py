@@ -1,4 +1,4 @@
-"""How many more pods fit of each of the most frequent kinds in a cluster."""
+"""How many more pods of each of the most frequent kinds fit in a cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ask_headroom(session: Session, limit: int, peak: PeakRow | None = None) -> R
     Args:
         session: the cluster.
         limit: the most pods to count of each kind.
-        peak: what the cluster is like, where it is at the peak of all workloads.
+        peak: how the cluster is at the peak of all workloads; None: it is as it was read.
     """
     found = shapes(session.state)
     rows: list[ShapeRow] = []
@@ -69,12 +69,12 @@ class Shape(NamedTuple):
     """Pods that are the same for the scheduler."""
 
     pods: list[PodInfo]
-    #: The groups that they are of, by key, where these are placed as a whole, and are the same, too.
+    #: The keys of their groups, if these are placed as a whole; the groups are the same, too.
     groups: Sequence[str] = ()
 
 
 def _names(shape: Shape) -> tuple[str, ...]:
-    """The workloads that the pods are of, or their groups; those with most pods first."""
+    """The workloads of the pods, or their groups; those with most pods first."""
     if shape.groups:
         return tuple(f"PodGroup {key}" for key in shape.groups)
     counts = Counter(workload_or_pod(info.pod) for info in shape.pods)
@@ -89,10 +89,10 @@ def _parts(name: str, shape: Shape, session: Session) -> list[CountedPart]:
 
 
 def shapes(state: State) -> list[Shape]:
-    """Bound pods that are the same for the scheduler, except for labels; those of which there are most first.
+    """Kinds of bound pods that are the same for the scheduler, except for labels; the most frequent kinds first.
 
-    Without pods that are tied to a node: those of DaemonSets, and static ones. Groups of pods are the same where they
-    ask for the same, and so do their pods.
+    Pods that are bound to a node are left out: those of DaemonSets, and static ones. Groups are the same if they and
+    their pods ask for the same.
     """
     found: dict[Hashable, list[PodInfo]] = {}
     members: dict[str, list[PodInfo]] = {}
@@ -143,14 +143,14 @@ def _belongs(info: PodInfo, name: str) -> bool:
 
 
 class AtPeak(NamedTuple):
-    """The session at the peak, and what it came to."""
+    """The session at the peak, and the row about it."""
 
     session: Session
     row: PeakRow
 
 
 def at_peak(session: Session) -> AtPeak:
-    """Scale as the edit `scale hpa to max` does, and place what waits then; pods may evict others on the way.
+    """Scale as the edit `scale hpa to max` does, and place the pending pods, which may evict others.
 
     Raises:
         InputError: no HorizontalPodAutoscaler scales a workload.
@@ -159,17 +159,17 @@ def at_peak(session: Session) -> AtPeak:
     scaled = edit_session(session, [SourcedEdit("--peak", edit)])
     filling = CapacityCount(scaled, ())
     filling.end()
-    said = {each.pod: each.message for each in filling.earlier}
+    messages = {each.pod: each.message for each in filling.earlier}
     state = filling.state
     row = PeakRow(
-        workloads=tuple(_workloads(session, scaled, filling, said)),
+        workloads=tuple(_workloads(session, scaled, filling, messages)),
         evicted=tuple(sorted(key for key in scaled.state.pods.keys() - state.pods.keys())),
     )
     return AtPeak(scaled.at(state), row)
 
 
 def _workloads(
-    before: Session, after: Session, filling: CapacityCount, said: dict[str, str]
+    before: Session, after: Session, filling: CapacityCount, messages: dict[str, str]
 ) -> Iterator[PeakWorkloadRow]:
     differences = Differences(before.state, after.state)
     for kind in SCALABLE:
@@ -183,5 +183,5 @@ def _workloads(
                 replicas=replicas_of(old),
                 peak=replicas_of(new),
                 pending=len(waiting),
-                message=next((said[key] for key in waiting if said.get(key)), ""),
+                message=next((messages[key] for key in waiting if messages.get(key)), ""),
             )

@@ -1,4 +1,4 @@
-"""The pods that fill a cluster: more of a workload, and those of the cluster that are already pending."""
+"""The pods that fill a cluster: more pods of a workload, and the pending pods of the cluster."""
 
 from __future__ import annotations
 
@@ -60,29 +60,29 @@ def pods_without_end(applied: Applied, new_pods: NewPods, planner: Planner) -> I
 
 
 def _as_asked(pod: Pod) -> Pod:
-    """A pod of the cluster as a user would create it again: admission computes its fields again.
+    """A pod of the cluster as a user would create it: admission sets its fields again.
 
-    It has images, whether or not the input has them.
+    It counts as having images even if the input lacks them.
     """
     new = with_pod_images(unstarted(pod), pod)
     return replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
 
 
 class PendingToTry(NamedTuple):
-    """The cluster's pending pods that are tried, the next one last; a caveat names unschedulable ones."""
+    """The pending pods of the cluster to try, the next one last; a caveat names the unschedulable ones."""
 
     pods: list[PodInfo]
     caveat: Caveat | None
 
 
 def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> PendingToTry:
-    """Unschedulable pods that nothing requeues are left out.
+    """The pending pods, without unschedulable ones that nothing requeues.
 
-    But all are tried if a workload with pending pods is asked for by name, as in `judge`.
+    If a workload with pending pods is asked about by name, all are tried, as in `judge`.
 
     Args:
         session: the cluster as it was.
-        state: the cluster with what is `applied`.
+        state: the cluster with `applied`.
         applied: everything that was given.
         counted: the workloads of it that are counted.
     """
@@ -108,7 +108,7 @@ def _has_pending(applied: Applied, state: State) -> bool:
 
 
 def members_of(group: str, state: State, file: str) -> Iterator[Applied]:
-    """The pods of a group of the cluster, to have more of them; `file`: how they were asked for."""
+    """The pods of a group of the cluster, as patterns for more of them; `file`: how they were asked for."""
     for key, info in sorted(state.members_of(group).items()):
         yield Applied(info.pod, SourceRow(file=file, object=f"Pod {key}"), restarted=True)
 
@@ -117,28 +117,28 @@ class TriedGang(NamedTuple):
     """One more group was tried."""
 
     turn: GroupTurn
-    #: Its result, under the name of the group that it is a copy of.
+    #: The result, with the name of the group that it copies.
     row: GroupRow
 
 
 class Gangs:
-    """Places groups by an engine, which changes."""
+    """Places copies of groups with an engine, which changes."""
 
     def __init__(self, engine: InstantEngine, profiles: Mapping[str, Profile]) -> None:
         self._engine, self._profiles = engine, profiles
         #: What groups have evicted.
         self.evicting: list[GroupPreemption] = []
-        #: By key of the group that others are like: what is said of them.
+        #: Key of a group -> the row about its copies.
         self._rows: dict[str, GangFitRow] = {}
 
     def place(self, key: str, number: int, pods: Sequence[Pod], spared: Collection[str] | None) -> TriedGang:
-        """Try one more group like that one, with these pods; what finds no node does not stay.
+        """Try one more copy of a group, with these pods; pods without a node are removed again.
 
         Args:
-            key: of the group that it is like.
-            number: how many of them there are with it.
-            pods: its pods, which are of the group of that key.
-            spared: keys of the pods that it may not evict: they would not fit together; None: it evicts none at all.
+            key: of the group that it copies.
+            number: of this copy.
+            pods: its pods, which name the copied group.
+            spared: keys of pods that it may not evict, as they would not fit together; None: it may evict no pods.
         """
         state = self._engine.api_server.state
         like = state.cluster.all(PodGroup)[key]
@@ -178,7 +178,7 @@ class Gangs:
 
     @property
     def rows(self) -> tuple[GangFitRow, ...]:
-        """What fits of each."""
+        """How many copies of each group fit."""
         return tuple(self._rows[key] for key in sorted(self._rows))
 
 

@@ -24,7 +24,7 @@ class Shortage(NamedTuple):
 
 
 def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Shortage:
-    """Why the pod fits on no node, with the `objections` to each; to be asked before the state changes."""
+    """Why the pod fits on no node, with the `objections` to each; call it before the state changes."""
     requests = requests_of(result.cycle.pod.resources.requested)
     nodes = result.cycle.state.by_name
     full = [(nodes[name], verdicts[0]) for name, verdicts in objections.items() if _lacks_only_room(verdicts)]
@@ -32,18 +32,18 @@ def shortage(result: Attempt, objections: Mapping[str, Sequence[Verdict]]) -> Sh
 
 
 def _reasons(objections: Mapping[str, Sequence[Verdict]]) -> Iterator[ReasonRow]:
-    """As the scheduler counts them: each reason of the first plugin that rejects."""
+    """The reasons as the scheduler counts them: those of the first plugin that rejects each node."""
     found: dict[tuple[str, str], list[tuple[str, Evidence | None]]] = {}
     for name, (first, *_) in objections.items():
         status = first.status
         reasons, evidence = status.reasons or ("",), status.evidence
         paired = len(reasons) == len(evidence)
-        for place, reason in enumerate(reasons):
-            item = evidence[place] if paired else next(iter(evidence), None)
+        for index, reason in enumerate(reasons):
+            item = evidence[index] if paired else next(iter(evidence), None)
             found.setdefault((first.plugin, reason), []).append((name, item))
-    for (plugin, reason), said in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        node, item = min(said, key=lambda each: (lack(each[1]), each[0]))
-        yield ReasonRow(plugin=plugin, reason=reason, nodes=len(said), node=node, evidence=item)
+    for (plugin, reason), rejected in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        node, item = min(rejected, key=lambda each: (lack(each[1]), each[0]))
+        yield ReasonRow(plugin=plugin, reason=reason, nodes=len(rejected), node=node, evidence=item)
 
 
 # --- the tightest ------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def _lacks_only_room(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _tightest(full: Sequence[tuple[NodeInfo, Verdict]], requests: Mapping[str, int]) -> Iterator[TightestRow]:
-    """For each resource, the nodes that have least of it for the pod."""
+    """For each resource, how many nodes have the least of it for the pod, and what is stranded there."""
     counts: dict[str, int] = {}
     stranded: dict[str, dict[str, int]] = {}
     for node, verdict in full:

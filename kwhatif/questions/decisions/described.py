@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -19,12 +19,13 @@ from kwhatif.kube.model.caveat.scheduling import (
 )
 from kwhatif.kube.model.caveat.workloads import EvictedByTaint
 from kwhatif.kube.model.pod import Pod
-from kwhatif.questions.decisions.decide import decision_of, ignored, in_full, in_short
+from kwhatif.questions.decisions.decide import decision_of, ignored, in_full, in_short, objections_of
 from kwhatif.questions.rows import with_chosen
 from kwhatif.report.decision import CandidateRow, Decision, Outcome
 from kwhatif.scheduler.batch import ScheduleResult
 from kwhatif.scheduler.framework.attempt import Attempt, attempt
 from kwhatif.scheduler.framework.profile import Profile, profile_of
+from kwhatif.scheduler.framework.status import Verdict
 from kwhatif.scheduler.plugins.dynamic_resources import DynamicResources
 from kwhatif.scheduler.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.scheduler.preemption.candidate import Preemption, Victim, counted
@@ -38,7 +39,7 @@ from kwhatif.state.state import State
 def took_room(
     asked: ScheduleResult, before: Sequence[ScheduleResult], profile: Profile, state: State
 ) -> tuple[str, ...]:
-    """The pods without which the pod would fare better, by key; none if it would not.
+    """The keys of earlier pods without which the pod would fit, or would need no eviction; none if they do not matter.
 
     Args:
         asked: of a pod that evicts others, or stays pending.
@@ -59,7 +60,7 @@ def took_room(
 
 
 def without(placed: Sequence[ScheduleResult], state: State, gone: Sequence[PodInfo] = ()) -> State:
-    """A fork as if these had not been placed: their victims, and others that are gone, are there again."""
+    """A fork without these placed pods, but with their victims, and with others that are gone."""
     fork = state.fork()
     fork.apply(*(Delete(Pod, each.pod.key) for each in placed))
     for victim in (*(victim.pod for each in placed for victim in each.victims), *gone):
@@ -69,9 +70,9 @@ def without(placed: Sequence[ScheduleResult], state: State, gone: Sequence[PodIn
 
 
 def in_the_way(placed: Sequence[ScheduleResult], nodes: Collection[str]) -> tuple[str, ...]:
-    """Those of the placed pods that are on the nodes where another pod would fit without all of them, by key.
+    """The keys of the placed pods on the nodes where another pod would fit without all of them.
 
-    Where none is, they are in the way by what they are: affinity, spreading, a volume or a device.
+    If there is none on these nodes, all are in the way: by affinity, spreading, a volume or a device.
     """
     here = tuple(each.pod.key for each in placed if each.node in nodes)
     return here or (tuple(each.pod.key for each in placed) if nodes else ())
@@ -83,40 +84,59 @@ def _is_there(placed: ScheduleResult, state: State) -> bool:
     return pod is not None and pod.pod.spec.node_name == placed.node
 
 
-#: From a whole attempt to a decision that says why.
-Describe = Callable[[Attempt], Decision]
-#: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explainer = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
+class Explainer(Protocol):
+    """Which decisions say why, and how."""
+
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """Whether the decision about the pod is to say why; `explained`: outcomes that pods like it have explained."""
+
+    def describe(self, whole: Attempt) -> Decision:
+        """The decision that says why; called before anything changes."""
+
+
 #: Which decisions about the pods of a workload say why. `failures`: the first of each outcome but `Placed`, with a few
 #: nodes of each kind. `outcomes`: the first of each outcome, with all nodes.
 Explain = Literal["nothing", "failures", "outcomes"]
 
 
-def explainer(
-    explain: Explain, described: int | None = None, captured: Callable[[Attempt], None] | None = None
-) -> Explainer:
-    """How decisions are explained.
+class ExplainedAttempt(NamedTuple):
+    """A pod, the cluster just before its attempt, and the objections to each node."""
 
-    Args:
-        explain: which of them.
-        described: how many candidates for eviction each describes where all nodes are shown, best first; None: all.
-        captured: called with each attempt that is explained, before anything changes.
-    """
-
-    def describe(whole: Attempt) -> Decision:
-        if captured is not None:
-            captured(whole)
-        return in_full(whole) if explain == "failures" else decision_of(whole, described=described)
-
-    def chosen(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-        if explain == "nothing" or result.outcome in explained:
-            return None
-        return None if explain == "failures" and result.outcome == "Placed" else describe
-
-    return chosen
+    pod: PodInfo
+    state: State
+    objections: Mapping[str, Sequence[Verdict]]
 
 
-_NOT_EXPLAINED = explainer("nothing")
+class WorkloadExplainer:
+    """Explains decisions about the pods of workloads."""
+
+    def __init__(self, explain: Explain, described: int | None = None, *, keeps: bool = False) -> None:
+        """Set up.
+
+        Args:
+            explain: which decisions say why.
+            described: how many candidates for eviction each describes where all nodes are shown, best first; None: all.
+            keeps: whether explained attempts are kept.
+        """
+        self._explain, self._described, self._keeps = explain, described, keeps
+        #: By key of the pod, the attempts that were explained.
+        self.kept: dict[str, ExplainedAttempt] = {}
+
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """See `Explainer`."""
+        if self._explain == "nothing" or result.outcome in explained:
+            return False
+        return self._explain == "outcomes" or result.outcome != "Placed"
+
+    def describe(self, whole: Attempt) -> Decision:
+        """See `Explainer`."""
+        if self._keeps:
+            pod = whole.cycle.pod
+            self.kept[pod.key] = ExplainedAttempt(pod, whole.cycle.state.fork(), objections_of(whole))
+        return in_full(whole) if self._explain == "failures" else decision_of(whole, described=self._described)
+
+
+_NOT_EXPLAINED = WorkloadExplainer("nothing")
 
 
 class UncountedEvictions:
@@ -130,11 +150,11 @@ class UncountedEvictions:
         self._spent.update(budget for budgets in counted(victims) for budget in budgets)
 
     def over(self, budget: str) -> None:
-        """The controller has counted what was taken from this budget (`namespace/name`)."""
+        """The controller has counted this budget (`namespace/name`) again."""
         self._spent.pop(budget, None)
 
     def as_left(self, decision: Decision) -> Decision:
-        """The decision with the real allowance of budgets; the reasons for its node stay as the scheduler sees them."""
+        """The decision with what budgets really allow; the reasons for its node are still those of the scheduler."""
         return with_chosen(decision, self._as_left) if self._spent else decision
 
     def _as_left(self, chosen: CandidateRow) -> CandidateRow:
@@ -156,7 +176,7 @@ class UncountedEvictions:
 
 
 class Explained:
-    """The outcomes that one of several equal pods has explained for all of them."""
+    """The outcomes that were explained for one of several equal pods."""
 
     def __init__(self) -> None:
         self.outcomes: set[Outcome] = set()
@@ -171,12 +191,12 @@ class Described:
         self._profiles = profiles
         self._explain = explain
         self.caveats: dict[Caveat, None] = {}
-        #: Those of pods that were pending already, and are not asked for, in the order in which they were first tried.
+        #: The results of other pods that were pending before, in the order in which they were first tried.
         self._earlier: dict[str, ScheduleResult] = {}
         self.uncounted = UncountedEvictions()
 
     def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision | None:
-        """The decision about a tried pod, if it is final; `explained`: None if it is not asked for."""
+        """The decision about a tried pod, if it is final; `explained`: None if the pod is not asked about."""
         raise NotImplementedError
 
     def note(self, result: ScheduleResult) -> None:
@@ -187,29 +207,29 @@ class Described:
             self.caveats[Batching()] = None
 
     def profile_of(self, pod: Pod) -> Profile | None:
-        """None: another scheduler places it."""
+        """The profile of the pod; None: another scheduler places it."""
         return profile_of(pod, self._profiles)
 
     def described(self, explained: Explained, result: ScheduleResult, whole: Attempt | None = None) -> Decision:
-        """The decision, explained if needed: that is noted.
+        """The decision, with reasons if pods like it have not explained its outcome yet.
 
         Args:
             explained: what pods like it have explained already.
             result: about the pod.
             whole: the whole attempt, as things are; None: it is yet to be made, if it is needed.
         """
-        describe = self._explain(result, explained.outcomes)
+        explains = self._explain.explains(result, explained.outcomes)
         explained.outcomes.add(result.outcome)
-        if describe is None:
+        if not explains:
             return in_short(result)
-        found = self._with_others(result, describe, whole or self.attempt(result.pod))
+        found = self._with_others(result, whole or self.attempt(result.pod))
         if result.outcome == "Placed" and found.node != result.node:
             found = replace(found, node=result.node)
         return replace(found, ties=result.ties) if result.hinted else found
 
-    def _with_others(self, result: ScheduleResult, describe: Describe, whole: Attempt) -> Decision:
+    def _with_others(self, result: ScheduleResult, whole: Attempt) -> Decision:
         before = [each for each in self._earlier.values() if each.node is not None]
-        decision = describe(whole)
+        decision = self._explain.describe(whole)
         if not before or result.outcome not in ("Preempts", "Unschedulable"):
             return decision
         return replace(decision, after=took_room(result, before, whole.cycle.profile, whole.cycle.state))
@@ -237,7 +257,7 @@ class AtOnce(Described):
         """`explain`: which decisions say why, and how; `counts_budgets`: see `InstantEngine`."""
         super().__init__(api_server, profiles, explain)
         self._counts_budgets = counts_budgets
-        #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
+        #: The decisions about other pods that were pending before, in the order in which they were tried.
         self.earlier: list[Decision] = []
 
     def note(self, result: ScheduleResult) -> None:
@@ -247,7 +267,7 @@ class AtOnce(Described):
             self._look_at_taints(result.pod, result.node)
 
     def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision:
-        """See `Described`: what comes of a pod's only attempt is final."""
+        """See `Described`: the only attempt of a pod is final."""
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)

@@ -36,15 +36,15 @@ from kwhatif.workloads.template import ReplicaGroup
 
 
 class _LoneGroup(NamedTuple):
-    """A group of pods, in a fork in which there is no other."""
+    """A group of pods, in a fork without the other groups that are asked about."""
 
     trial: NewPods
-    #: Those that are asked for, and what made them; None: they are pending already.
+    #: The pods that are asked about, each with its object of the manifests; None: the pod was pending already.
     pods: list[tuple[NewPod, Applied | None]]
 
 
 class AloneRun:
-    """Like `InstantRun`, but each pod comes to the same state beside those of the cluster: nothing is replaced."""
+    """Like `InstantRun`, but each pod is tried on the same state, beside the existing pods: none is replaced."""
 
     def __init__(
         self, profiles: Mapping[str, Profile], new_pods: NewPods, planner: Planner, described: int | None
@@ -58,13 +58,13 @@ class AloneRun:
             described: how many candidates for eviction a decision describes, best first; None: all.
         """
         self._profiles, self._new_pods, self._planner, self._described = profiles, new_pods, planner, described
-        #: What the decisions leave out, and what had to be assumed of pods and claims.
+        #: Caveats of the decisions, and what was assumed about pods and claims.
         self._caveats: dict[Caveat, None] = {}
         self._assumed: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         #: Names of pods that were judged, by namespace.
         self._names: dict[str, set[str]] = {}
-        #: By the key of a group, where its pods are, and those of the manifests.
+        #: Groups by key.
         self._groups: dict[str, _LoneGroup] = {}
 
     @property
@@ -72,7 +72,7 @@ class AloneRun:
         return self._new_pods.api_server.state
 
     def add(self, applied: Applied) -> None:
-        """Decide about the object's pods; of equal ones about the first, and about a group of pods in `play`."""
+        """Decide about the object's pods: about the first of equal ones; groups are decided in `play`."""
         update = self._apply(applied)
         if update.denied is not None:
             self._decisions.append(refusal(applied, update.denied, self._state.cluster))
@@ -103,7 +103,7 @@ class AloneRun:
             self._decisions.append(self._decide(NewPod(pod), self._state))
 
     def play(self) -> ManifestOutcome:
-        """What becomes of all of them."""
+        """The decisions about all pods."""
         groups = self._place_groups()
         return ManifestOutcome(
             planned=(),
@@ -128,11 +128,11 @@ class AloneRun:
         workload = planner.as_applied(workload, restarted=applied.restarted).object
         refused = check_workload(workload, cluster) if self._new_pods.admission else None
         self._new_pods.api_server.put(default_object(workload), None)
-        made, left_out = expand(capped(workload, planner.most), cluster), beyond(workload, planner.most)
+        made, left_out = expand(capped(workload, planner.limit), cluster), beyond(workload, planner.limit)
         return WorkloadUpdate("new", added=made, left_out=left_out, denied=refused)
 
     def _with_free_name(self, group: ReplicaGroup) -> ReplicaGroup:
-        """With another name, where a pod before it has got the same: stand-ins know the cluster only."""
+        """The group with another name if a pod before it has the same one: generated names are free in the cluster."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         names = group.names[:1]
         if group.pod.metadata.generate_name and not used.isdisjoint(names):
@@ -153,7 +153,7 @@ class AloneRun:
     # --- groups --------------------------------------------------------------------------------------
 
     def _is_member(self, pod: Pod) -> bool:
-        """Whether it is of a group that the scheduler places as a whole."""
+        """Whether the pod is in a group that the scheduler places as a whole."""
         cluster = self._state.cluster
         return has_groups(cluster) and group_of(pod) in cluster.all(PodGroup)
 
@@ -164,7 +164,7 @@ class AloneRun:
         return found
 
     def _join(self, applied: Applied, group: ReplicaGroup) -> None:
-        """All pods are created beside the others of their group; those that are refused are decided."""
+        """Create all pods beside the others of their group, and decide about those that the API server refuses."""
         trial, pods = self._group(group_of(group.pod))
         is_stored = isinstance(applied.object, Pod) and (applied.restarted or applied.stored)
         for candidate in trial.create_all(group, applied.object, stored=is_stored):
@@ -177,7 +177,7 @@ class AloneRun:
         self._assumed.update(dict.fromkeys(trial.caveats))
 
     def _place_groups(self) -> PodGroupsRow | None:
-        """Decide about pods of groups, each group as if it were the only one; what becomes of the groups."""
+        """Decide about the pods of groups, each group as if it were the only one; returns rows about the groups."""
         found = [self._place_group(trial, pods) for _, (trial, pods) in sorted(self._groups.items())]
         rows = [each for each in found if each is not None]
         groups, pods = (row for each in rows for row in each.groups), (row for each in rows for row in each.pods)

@@ -1,7 +1,7 @@
 """`judge`: what happens to the pods if the manifests are applied. Every command uses this function.
 
-By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
-scheduler's queue. The cluster's own pending pods are there as well, except unschedulable ones that nothing requeues.
+By default all objects are applied and admitted as by the API server, and the pods are placed in the order of the
+scheduler's queue. The cluster's own pending pods take part, except unschedulable ones that nothing requeues.
 `alone` asks about each pod as if it were the only one.
 """
 
@@ -26,7 +26,7 @@ from kwhatif.kube.model.pod import Pod, PodSpec
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import CronJob
 from kwhatif.questions.decisions.decide import refusal
-from kwhatif.questions.decisions.described import explainer
+from kwhatif.questions.decisions.described import WorkloadExplainer
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods, in_queue_order
 from kwhatif.questions.judging.question import Answer, Question
@@ -63,9 +63,9 @@ from kwhatif.workloads.expand import with_names
 
 
 def with_named_classes(session: Session, applied: Sequence[Applied]) -> Session:
-    """The session with the priority classes that manifests name and the input lacks, as the cluster's pods show them.
+    """The session with the classes that the manifests name and the input lacks, inferred from the cluster's pods.
 
-    It is the same session if it has all that are named, or no pod shows them.
+    These are priority classes and runtime classes. The session is the same if none is missing, or no pod has one.
     """
     cluster = session.cluster
     named = {
@@ -92,9 +92,9 @@ def _specs(applied: Sequence[Applied]) -> Iterator[PodSpec]:
             yield template.spec
 
 
-#: Fewer pods that evict do not meet each other's evictions.
+#: The fewest evicting pods that may get in the way of each other's evictions.
 _BURST = 2
-#: What follows evictions is played while their number, times that of the nodes, is at most this: it takes seconds then.
+#: The most evictions times nodes for which the reactions are played: that takes seconds.
 _MOST_EVICTING = 50_000
 
 #: `settled`: until nothing happens any more. `instant`: each pod is tried once.
@@ -102,16 +102,16 @@ Mode = Literal["settled", "instant"]
 
 
 def mode_of(planned: Sequence[Planned], cluster: Cluster) -> Mode:
-    """How it is played what these objects make: with time, where pods are replaced step by step, or placed in groups.
+    """How the objects are played: with time if pods are replaced step by step, or placed in groups.
 
     Args:
         planned: the objects.
-        cluster: with everything else that is applied.
+        cluster: includes everything else that is applied.
     """
     return "settled" if any(each.plan.rolls for each in planned) or is_about_groups(cluster) else "instant"
 
 
-#: About objects of the manifests; and all that was found.
+#: Rows about the objects of the manifests, and the whole outcome.
 _Found = tuple[list[JudgedWorkload], ManifestOutcome]
 
 
@@ -119,7 +119,7 @@ def judge(session: Session, question: Question) -> Answer:
     """Apply everything, and decide about every pod; the session is not changed.
 
     Helm hooks that end are judged in order, before and after the rest. A hook is gone when the next one is judged.
-    A run of a CronJob starts at its time, when everything else is there: it takes no place before others.
+    A run of a CronJob is judged last: it starts at its time, when everything else is there.
     """
     objects = with_names([each.object for each in question.applied], session.cluster)
     named = [replace(each, object=obj) for each, obj in zip(question.applied, objects, strict=True)]
@@ -142,17 +142,17 @@ def judge(session: Session, question: Question) -> Answer:
 
 
 class _Judging:
-    """One question on its way to the answer."""
+    """Answers one question."""
 
     def __init__(self, session: Session, question: Question) -> None:
         self._session = session
         self._question = question
-        self._explain = explainer(question.explain, question.described, question.captured)
+        self._explain = WorkloadExplainer(question.explain, question.described, keeps=question.keeps_attempts)
         self._state = session.state.fork()
         self._cluster = self._state.cluster
         told = (*session.caveats, *question.caveats)
         self._caveats = dict.fromkeys(without_modelled(told, session.cluster))
-        #: What was assumed of pods and claims that were made.
+        #: What was assumed about the pods and claims that were created.
         self._assumed: dict[Caveat, None] = {}
         self._problems = list(question.problems)
         self._reacted: list[JudgedWorkload] = []
@@ -163,7 +163,7 @@ class _Judging:
         #: The simulation in which an autoscaler may have added nodes.
         self._growth: ApiServer | None = None
         refused = apply_groups(self._state, question.applied)
-        #: PodGroups that the API server does not take.
+        #: PodGroups that the API server refuses.
         self._refused = [_refused(applied, denied, self._cluster) for applied, denied in refused]
         surroundings = apply_surroundings(self._state, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
@@ -201,6 +201,7 @@ class _Judging:
             groups=self._groups,
             end=self.end,
             growth=self._growth,
+            attempts=self._explain.kept,
         )
 
     def _alone(self) -> _Found:
@@ -244,21 +245,21 @@ class _Judging:
         return judged, outcome
 
     def _is_retried(self, outcome: ManifestOutcome) -> bool:
-        """Whether a pod that has found no node may find one later: a new one, or as others have theirs."""
+        """Whether a pod that found no node may find one later: on a new node, or once all other pods have theirs."""
         decisions = (*(each for row in outcome.planned for each in row.decided), *outcome.others, *outcome.earlier)
         is_stuck = any(each.outcome == "Unschedulable" for each in decisions)
         grows = is_stuck and self._session.scaling is not None
         return grows or fits_later(outcome.planned, outcome.api_server.state, self._session.profiles)
 
     def _once_all_react(self, planned: Sequence[Planned], state: State, evicting: int) -> list[JudgedWorkload]:
-        """What becomes of the pods once all have reacted to evictions; a caveat, where that takes too long."""
+        """The rows once all controllers have reacted to evictions; a caveat instead if that takes too long."""
         if evicting * len(state.nodes) <= _MOST_EVICTING:
             return self._noted(self._settled(planned, state))
         self._caveats[EvictionsAtOnce(count=evicting)] = None
         return []
 
     def _noted(self, outcome: ManifestOutcome) -> list[JudgedWorkload]:
-        """What a run says goes into the answer."""
+        """Add the outcome of a run to the answer."""
         self._caveats.update(dict.fromkeys(outcome.caveats))
         self._assumed.update(dict.fromkeys(outcome.assumed))
         self.end, self._groups, self._growth = outcome.api_server.state, outcome.groups, outcome.growth
@@ -274,7 +275,7 @@ class _Judging:
             self._session.attempts.note_more()
 
     def _settled(self, planned: Sequence[Planned], state: State) -> ManifestOutcome:
-        """With time: rollouts continue to their end, with all reactions."""
+        """Play it with time: rollouts continue to their end, with all reactions."""
         from kwhatif.questions.judging.settled import SettledRun  # most answers do without
 
         self._note_more()
@@ -284,7 +285,7 @@ class _Judging:
         return SettledRun(self._session, state, planned, pending, self._explain, asleep).play()
 
     def _instant(self, planned: Sequence[Planned], state: State) -> ManifestOutcome | None:
-        """Each pod on its node before the next one's turn; None: controllers never settle, which time may show."""
+        """Play it without time: each pod is on its node before the next is tried; None: controllers never settle."""
         planned = [each.copy() for each in planned]
         pending = self._pending(planned, state)
         asleep = () if self._question.pending is not None else self._asleep(pending, planned)
@@ -299,7 +300,7 @@ class _Judging:
         return PendingPods(self._session, state, planned, wanted=wanted, counts=self._question.counts_pending)
 
     def _is_made_of_another(self, applied: Applied) -> bool:
-        """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
+        """Whether the controller of another given object creates it, as where a dump is used as manifests."""
         owner, namespace = controller_of(applied.object.metadata), applied.object.metadata.namespace
         return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
 

@@ -1,4 +1,4 @@
-"""`Planned`: an object of the manifests, and what becomes of its pods; `ManifestRollout`: the same in a simulation."""
+"""`Planned`: an object of the manifests with the decisions about its pods; `ManifestRollout`: follows it in a run."""
 
 from __future__ import annotations
 
@@ -35,54 +35,54 @@ from kwhatif.workloads.job import run_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.stateful_set import expand_stateful_set, first_to_roll, is_ordered, most_unavailable, ordinals_of
 
-#: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
-#: another scheduler nothing is known.
+#: The outcomes of pods that never run as things are. A pod that evicts others runs once they are gone, and about a pod
+#: of another scheduler nothing is known.
 HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
 
 
 class Planned(msgspec.Struct):
-    """One object of which there are pods, and what has become of them."""
+    """An object that has pods, and the decisions about them so far."""
 
     applied: Applied
-    #: With a name, where the API server makes one.
+    #: With its name, also where the API server generates it.
     object: KubernetesObject
     #: What applying it changes.
     plan: WorkloadUpdate = WorkloadUpdate("new")
     removed: tuple[Pod, ...] = ()
     #: In their controller's order; None while the pod is in the queue.
     decisions: dict[str, Decision | None] = {}
-    #: The first pod that will not run, as things are: what is to be made after it is not.
+    #: The first pod that will never run as things are: ordered pods after it are not created.
     held_up: Decision | None = None
-    #: How far the rollout comes, where its pods are replaced step by step.
+    #: How far the rollout gets, if its pods are replaced step by step.
     rollout: RolloutRow | None = None
-    #: Whether the API server does not take the object itself.
+    #: Whether the API server refuses the object itself.
     is_refused: bool = False
     explained: Explained = msgspec.field(default_factory=Explained)
-    #: By key, how admission has changed a pod.
+    #: Key of a pod -> what admission has changed in it.
     changes: dict[str, tuple[ChangeRow, ...]] = {}
 
     @property
     def decided(self) -> list[Decision]:
-        """The decisions that are made."""
+        """The decisions made so far."""
         return [each for each in self.decisions.values() if each is not None]
 
     @property
     def update(self) -> UpdateKind:
-        """What becomes of it."""
+        """How applying it changes the object."""
         return self.plan.kind
 
     @property
     def leaving(self) -> tuple[Pod, ...]:
-        """The pods that go whatever becomes of the new ones; of others, controllers decide which go, and when."""
+        """The pods that go in any case; which other pods go, and when, depends on the new ones."""
         goes_on = self.update == "changed" and isinstance(self.object, StatefulSet)
         return () if goes_on else self.removed
 
     def copy(self) -> Planned:
-        """A plan like this one, of whose pods nothing has become yet."""
+        """The same plan, before anything is decided about its pods."""
         return replace(self, decisions=self.decisions.copy(), explained=Explained(), changes={})
 
     def decide(self, decision: Decision) -> None:
-        """This is what becomes of one of the pods."""
+        """Record the decision about one of the pods."""
         self.decisions[decision.pod] = replace(
             decision,
             source=self.applied.source,
@@ -94,15 +94,15 @@ class Planned(msgspec.Struct):
 
 
 class AskedPod(msgspec.Struct):
-    """A pending pod whose fate is asked for."""
+    """A pod that is asked about."""
 
     explained: Explained
-    #: The object that it counts with; None: it is asked for by itself.
+    #: The object whose pods it counts with; None: it is asked about by itself.
     planned: Planned | None = None
 
 
 def waiting_for(pod: Pod, first: Decision) -> Decision:
-    """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
+    """The decision about a pod that is not created yet; what admission would set is taken from the pod it waits for."""
     return decision_about(
         pod,
         "Waits",
@@ -115,25 +115,25 @@ def waiting_for(pod: Pod, first: Decision) -> Decision:
 
 
 class ManifestRollout:
-    """What has become of one object's pods so far."""
+    """Follows one object and its pods in a run."""
 
     def __init__(self, planned: Planned, number: int) -> None:
         self.planned = planned
         self.asked = AskedPod(planned.explained, planned)
-        #: Its place among all objects.
+        #: Its index among all objects.
         self.number = number
         self._object: Any = planned.object
-        #: The pods that it is sure to get, where it does not roll.
+        #: The pods that it gets, unless it is rolled out.
         self.expected = planned.plan.added.pods
-        #: By UID the keys of the pods that were made.
+        #: UID -> key of the pods that were created.
         self.made: dict[str, str] = {}
-        #: When its controllers have made or deleted pods.
+        #: The times at which its controllers created or deleted pods.
         self.moments: set[float] = set()
-        #: The first pod that the API server has refused since it has last admitted one.
+        #: The first pod that the API server refused since it last admitted one.
         self.refused: tuple[Pod, Denied] | None = None
 
     def roots(self) -> Iterator[str]:
-        """Under which names its pods are."""
+        """The names of what owns its pods at the top, such as "Deployment shop/web"."""
         obj = self._object
         yield str(ObjectRef.of(obj))
         if isinstance(obj, CronJob):
@@ -144,18 +144,18 @@ class ManifestRollout:
 
     @property
     def has_all(self) -> bool:
-        """Whether all pods are made that applying it brings; others that lack today are not asked about."""
+        """Whether all additional pods are created; pods that were missing before are not asked about."""
         return self.planned.update == "scaled" and len(self.made) >= self.planned.plan.more
 
     @property
-    def most(self) -> int | None:
-        """How many pods it gets at most: what comes for evicted ones is none of them; None: any number."""
+    def limit(self) -> int | None:
+        """The most pods to count, which leaves out replacements of evicted ones; None: any number."""
         if self.planned.update in ("new", "restarted"):
             return len(self.expected)
         return None if self.planned.update == "changed" else max(0, self.planned.plan.more)
 
     def missing(self, api_server: ApiServer, reactions: Reactions) -> Iterator[Decision]:
-        """Pods that there should be, and are not: refused, or not made before another one runs."""
+        """The decisions about pods that are not created: they are refused, or wait until another one runs."""
         planned, obj = self.planned, self._object
         lacking = [pod for pod in self._lacking(api_server) if key_of(pod) not in planned.decisions]
         if self.refused is None and lacking:
@@ -173,7 +173,7 @@ class ManifestRollout:
             yield from (waiting_for(pod, first) for pod in lacking if first is not None)
 
     def _lacking(self, api_server: ApiServer) -> list[Pod]:
-        """The pods that are not made, though they should be; where they have no names of their own, with some."""
+        """The pods that should have been created; if their names are generated, with free ones."""
         planned, there = self.planned, set(self.made.values())
         if isinstance(self._object, StatefulSet):
             return [] if planned.plan.rolls and self.refused is None else self._lacking_numbers(api_server)
@@ -188,7 +188,7 @@ class ManifestRollout:
         return [like, *(replace(like, metadata=replace(meta, name=name)) for name in names)]
 
     def _lacking_numbers(self, api_server: ApiServer) -> list[Pod]:
-        """Of a StatefulSet: missing numbers, and then old pods that would make way for new ones."""
+        """The same for a StatefulSet: missing ordinals, then old pods that are still to be replaced."""
         planned, stateful_set, cluster = self.planned, self._object, api_server.state.cluster
         known = cluster.get(StatefulSet, key_of(stateful_set))
         if known is None:
@@ -208,7 +208,7 @@ class ManifestRollout:
         return expand_stateful_set(known, numbers, cluster).pods
 
     def _count(self, api_server: ApiServer) -> int:
-        """How many pods its controllers cannot make now, though they would."""
+        """How many pods its controllers want to create now and cannot."""
         known: Any = api_server.state.cluster.get(type(self._object), key_of(self._object))
         if self.planned.update == "scaled":
             return self.planned.plan.more - len(self.made)
@@ -220,14 +220,14 @@ class ManifestRollout:
         return 1
 
     def _late(self, api_server: ApiServer) -> Decision | None:
-        """The pod that a StatefulSet waits for, though it was there before."""
+        """An older pod that the StatefulSet waits for, if there is one."""
         known = api_server.state.cluster.get(StatefulSet, key_of(self._object))
         ordinal = None if known is None else moves_of(known, api_server).waits_for
         pod = None if known is None else api_server.state.cluster.get(Pod, f"{key_of(known)}-{ordinal}")
         return None if pod is None else decision_about(pod, "Waits")
 
     def admitted(self, pod: Pod, outcome: Admitted[Pod] | Denied) -> None:
-        """The API server takes one of its pods, or not; a controller that creates one has got over a refusal."""
+        """The API server has admitted or refused one of its pods; an admitted pod ends an earlier refusal."""
         is_retried = not isinstance(self._object, Pod | CustomResource)
         if isinstance(outcome, Admitted):
             self.planned.changes[key_of(outcome.object)] = outcome.changes
@@ -236,7 +236,7 @@ class ManifestRollout:
             self.refused = pod, outcome
 
     def _refused_claim(self, pod: Pod, reactions: Reactions) -> tuple[Pod, Denied] | None:
-        """The pod, if it is not made since the API server refuses a claim of its own."""
+        """The pod with the refusal, if it is not created because the API server refuses one of its claims."""
         names = set(self.roots())
         for refusal in reactions.refusals.values():
             if refusal.actor in names and isinstance(refusal.obj, PersistentVolumeClaim):
@@ -244,7 +244,7 @@ class ManifestRollout:
         return None
 
     def rollout(self, api_server: ApiServer) -> RolloutRow:
-        """How far the rollout has come, and what it waits for."""
+        """How far the rollout got, and what it waits for."""
         planned = self.planned
         known = api_server.state.cluster.get(type(self._object), key_of(self._object))
         assert isinstance(known, Deployment | StatefulSet | DaemonSet), "nothing else rolls"
@@ -324,13 +324,13 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, stateful_set.spec.min_ready_seconds, view)
     waits_for = moves_of(stateful_set, view).waits_for
-    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.facts.gates)
+    unavailable = most_unavailable(stateful_set, len(ordinals), view.state.cluster.facts.gates)
     return RolloutProgress(
         wanted=len(updating),
         updated=len(new) - len(late),
         old=len(pods) - len(new),
         waits_for="" if waits_for is None else f"{key_of(stateful_set)}-{waits_for}",
-        limit="one pod at a time" if most in (None, 1) else f"maxUnavailable {most}",
+        limit="one pod at a time" if unavailable in (None, 1) else f"maxUnavailable {unavailable}",
         done=waits_for is None and len(new) == len(updating) and not late,
     )
 

@@ -29,10 +29,10 @@ from kwhatif.workloads.stateful_set import is_ordered
 
 
 def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvents]) -> list[PodInfo]:
-    """Pending pods in the order of the queue; those that are being deleted are out.
+    """Pending pods in the order of the queue, without those that are being deleted.
 
-    Priority first (`PrioritySort`); then who was added first: when its last attempt failed, as
-    Events show, or else when it was created.
+    By priority (`PrioritySort`), then by the time they were added: that of the last failed attempt, as Events
+    show, or else of creation.
     """
 
     def stamp(info: PodInfo) -> str:
@@ -46,7 +46,7 @@ def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvent
 def was_tried(pod: Pod) -> bool:
     """Whether the scheduler has found no node for the pod.
 
-    Its condition PodScheduled says Unschedulable, or it is nominated: it has evicted others, and waits for their end.
+    Its condition PodScheduled says Unschedulable; or it is nominated: it has evicted pods, and waits for their end.
     """
     if pod.status.nominated_node_name:
         return True
@@ -63,8 +63,8 @@ def unschedulable_pods(
         pods: pending pods.
         profiles: scheduler name -> profile.
         before: the cluster as it was read.
-        after: the same with everything that was applied, pods and what makes them aside.
-        applied: what that is; its events may requeue pods.
+        after: the same with everything that was applied, except pods and workloads.
+        applied: these objects; their events may requeue pods.
     """
     tried = [info for info in pods if was_tried(info.pod)]
     happened = list(_occurrences(before.cluster, after, applied)) if tried else []
@@ -93,7 +93,7 @@ def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) ->
 
 
 def may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[str]) -> set[str]:
-    """Which plugins' hints to ask: a dump does not say who rejected the pod, so all that it gives anything to check."""
+    """The plugins whose hints are asked: a dump does not say which one rejected the pod, so all that apply to it."""
     cycle = Cycle(profile, pod, before)
     try:
         cycle.pre_filter()
@@ -102,11 +102,11 @@ def may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[
     return names - (cycle.asked - cycle.compiled.keys() - cycle.unschedulable_plugins)
 
 
-# --- beside what is asked about ------------------------------------------------------------------------------------
+# --- beside the objects that are asked about -----------------------------------------------------------------------
 
 
 class PendingPods:
-    """The pending pods of a state, beside what is asked about."""
+    """The pending pods of a state, beside the objects that are asked about."""
 
     def __init__(
         self, session: Session, state: State, planned: Sequence[Planned], *, wanted: Collection[str], counts: bool
@@ -115,24 +115,24 @@ class PendingPods:
 
         Args:
             session: the cluster as it was read.
-            state: the same, with everything that was applied but pods and what makes them.
+            state: the same with everything that was applied, except pods and workloads.
             planned: what is asked about.
-            wanted: the keys of pods that are asked for by themselves.
+            wanted: the keys of pods that are asked about by themselves.
             counts: whether pending pods count with all workloads that are asked about, or only with those that are
                 asked for by name.
         """
         self._session = session
         self._state = state
-        #: Those that belong to what is asked about, and stay, with the object that each belongs to.
+        #: Key of a pod that stays -> the object that it belongs to, if that is asked about.
         self.workloads = _workloads_of(planned, state)
         gone = {key_of(pod) for each in planned for pod in each.leaving}
-        #: All that stay, in the order of the queue.
+        #: All pods that stay, in the order of the queue.
         self.in_order = [
             info
             for info in in_queue_order(state.pending.values(), state.cluster.facts.scheduling_events)
             if info.key not in gone
         ]
-        #: Those whose fate is asked for, by key, in the order of the queue.
+        #: The pods that are asked about, by key, in the order of the queue.
         self.asked: Mapping[str, AskedPod] = dict(self._asked(wanted, counts=counts))
 
     def _asked(self, wanted: Collection[str], *, counts: bool) -> Iterator[tuple[str, AskedPod]]:
@@ -145,17 +145,17 @@ class PendingPods:
                 yield info.key, AskedPod(by_owner.setdefault(owner_of(info.pod) or info.key, Explained()))
 
     def holding_up(self, key: str) -> Planned | None:
-        """The ordered StatefulSet that changes, and gets no further before this pod of its own runs."""
+        """The changed StatefulSet, if its pods are ordered and it waits for this pod."""
         workload = self.workloads.get(key)
         if workload is None or workload.update == "unchanged" or not isinstance(workload.object, StatefulSet):
             return None
         return workload if is_ordered(workload.object) else None
 
     def unschedulable(self, applied: Sequence[Applied]) -> Collection[str]:
-        """The keys of those that are not tried, in the order of the queue.
+        """The keys of the pods that are not tried, in the order of the queue.
 
-        There are none where a pending pod is asked for by name: the answer is what becomes of it when it is tried
-        again, and the others are tried with it. What belongs to an object of the manifests is judged with that object.
+        If a pending pod is asked about by name, all pods are tried: the question is what happens when it is tried
+        again. Pods of an object of the manifests are judged with that object.
         """
         if any(workload.applied.restarted for workload in self.workloads.values()):
             return ()
@@ -166,12 +166,12 @@ class PendingPods:
         )
 
     def is_ours(self, info: PodInfo) -> bool:
-        """Whether one of the cluster's schedulers that are known places it."""
+        """Whether one of the known schedulers places the pod."""
         return scheduler_of(info.pod) in self._session.profiles
 
 
 def _workloads_of(planned: Sequence[Planned], state: State) -> Mapping[str, Planned]:
-    """The pending pods that belong to what is asked about, and stay."""
+    """The pending pods that stay, each with the object that it belongs to."""
     found: dict[str, Planned] = {}
     if not state.pending:
         return found

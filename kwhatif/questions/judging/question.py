@@ -1,8 +1,8 @@
-"""`Question` and `Answer`: what `judge` is asked, and what it says."""
+"""`Question` and `Answer`: the input and the result of `judge`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import NothingJudged
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodCondition
-from kwhatif.questions.decisions.described import Explain
+from kwhatif.questions.decisions.described import Explain, ExplainedAttempt
 from kwhatif.questions.manifests.applied import Applied
 from kwhatif.questions.rows import queued_row
 from kwhatif.questions.session.session import Session
@@ -21,7 +21,6 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision, JudgedWorkload
 from kwhatif.report.inputs import ProblemRow
 from kwhatif.report.pod_groups import PodGroupsRow
-from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.simulation.api_server import ApiServer
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Upsert
@@ -42,7 +41,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     applied: Sequence[Applied] = ()
     rollout: Rollout = "end"
     #: Kind of custom resources -> where their pod templates are.
-    #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
+    #: Whether objects are admitted; otherwise pods are used as stored by the API server, and each is judged alone.
     admission: bool = True
     #: Whether each pod is judged as if it were the only one, the next in the queue.
     alone: bool = False
@@ -52,49 +51,51 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     explain: Explain = "failures"
     #: How many candidates for eviction a decision with all nodes describes, best first; None: all.
     described: int | None = None
-    #: Called with each attempt that is explained, before anything changes.
-    captured: Callable[[Attempt], None] | None = None
-    #: Ask about these of the cluster's pending pods; None: about none.
+    #: Whether the answer keeps the attempts that are explained.
+    keeps_attempts: bool = False
+    #: The pending pods of the cluster that are asked about; None: none.
     pending: PodChoice | None = None
-    #: What is known to be wrong with the manifests, and left out of them.
+    #: Problems of the manifests; the objects concerned are left out.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[Caveat] = ()
-    #: Whether to find out as well what becomes of the pods once all have reacted to their evictions.
+    #: Whether the answer also has the rows once all controllers have reacted to evictions.
     reacts: bool = False
-    #: How old what was read may be, in seconds; None: an hour.
+    #: The maximum age of the input in seconds; None: an hour.
     max_age: int | None = None
 
     @property
     def goes_on(self) -> bool:
-        """Whether pods are tried again; not where only a moment is asked for, or pods are restarted."""
+        """Whether pods are tried again; not if one moment is asked about, or pods are restarted."""
         return self.rollout == "end" and not any(each.restarted for each in self.applied)
 
 
 class Answer(msgspec.Struct, kw_only=True):
-    """What becomes of all of it."""
+    """The result of `judge`."""
 
     alone: bool
-    #: By the order of the manifests; nothing where each pod is judged alone.
+    #: In the order of the manifests; empty if each pod is judged alone.
     judged: list[JudgedWorkload]
     #: About pods without a workload.
     others: list[Decision]
-    #: About pods that were pending already, and came first.
+    #: About pending pods of the cluster that were tried before others.
     earlier: list[Decision]
-    #: Like `judged`, after all reactions to the evictions; empty if that was not asked, or would be the same.
+    #: Like `judged`, after all reactions to evictions; empty if this was not asked, or is the same.
     reacted: list[JudgedWorkload]
     caveats: dict[Caveat, None]
     problems: list[ProblemRow]
     #: With everything that was applied.
     cluster: Cluster
-    #: What becomes of groups of pods, where there are any.
+    #: What became of groups of pods; None without groups.
     groups: PodGroupsRow | None = None
     #: The state once the pods have been placed.
     end: State
     #: The simulation in which an autoscaler may have added nodes; None: there was none.
     growth: ApiServer | None = None
+    #: By key of the pod, the attempts that were explained, where they are kept.
+    attempts: Mapping[str, ExplainedAttempt] = {}
 
     def marked(self) -> State:
-        """That state, with pods marked as unschedulable that found no room, as the scheduler does."""
+        """The end, with pods that found no node marked as unschedulable, as the scheduler marks them."""
         state = self.end.fork()
         decisions = (*(each for judged in self.judged for each in judged.decisions), *self.others, *self.earlier)
         keys = dict.fromkeys(each.pod for each in decisions if each.outcome == "Unschedulable")
@@ -103,14 +104,15 @@ class Answer(msgspec.Struct, kw_only=True):
         return state
 
     def between(self, before: Sequence[Answer], after: Sequence[Answer]) -> Answer:
-        """The answer with what was judged before and after everything else."""
+        """The answer joined with those for hooks before and after it."""
         answers = (*before, self, *after)
         judged = [each for answer in answers for each in answer.judged]
         caveats = {caveat: None for answer in (self, *before, *after) for caveat in answer.caveats}
         if judged:
             caveats.pop(NothingJudged(), None)
         problems = [problem for answer in answers for problem in answer.problems]
-        return replace(self, judged=judged, caveats=caveats, problems=problems)
+        attempts = {key: attempt for answer in answers for key, attempt in answer.attempts.items()}
+        return replace(self, judged=judged, caveats=caveats, problems=problems, attempts=attempts)
 
     def report(self, session: Session, command: str) -> Report:
         """The answer as a report."""

@@ -1,7 +1,7 @@
-"""`ManifestRun`: the manifests are applied on an engine; `InstantRun`: no time passes, and each pod is tried once.
+"""`ManifestRun`: applies the manifests on an engine; `InstantRun`: no time passes, and each pod is tried once.
 
-Objects are applied in their order. Their controllers make the pods, the scheduler takes them by priority, with those
-that were pending before, and budgets are counted when the burst is over, as in a cluster.
+Objects are applied in their order, and controllers create the pods. The scheduler tries them by priority, together with
+the pods that were pending before. Budgets are counted once all have been tried, as in a cluster.
 """
 
 from __future__ import annotations
@@ -36,35 +36,36 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.comparison import Rollout
 
-#: How pods go that make way for what is applied; others are evicted.
+#: How pods go that are replaced or scaled down; other pods are evicted.
 ROLLED: Collection[str] = ("ScaledDown", "RolledOut", "Deleted", "Completed")
 
 
 class ManifestOutcome(msgspec.Struct, kw_only=True):
-    """What becomes of the pods of the manifests, and of those beside them."""
+    """The result of a run."""
 
-    #: Each object of the manifests, with what becomes of its pods.
+    #: The objects of the manifests, with the decisions about their pods.
     planned: Sequence[Planned]
-    #: What becomes of pending pods that are asked for by themselves, and of others that were tried.
+    #: The decisions about pending pods that are asked about by themselves.
     others: list[Decision]
+    #: The decisions about other pods that were pending before, and were tried.
     earlier: list[Decision]
     caveats: Sequence[Caveat]
-    #: What had to be assumed of pods and claims.
+    #: What was assumed about pods and claims.
     assumed: Sequence[Caveat] = ()
-    #: The API server in the end.
+    #: The API server at the end.
     api_server: ApiServer
-    #: What becomes of groups of pods, where there are any.
+    #: What became of groups of pods; None without groups.
     groups: PodGroupsRow | None = None
     #: The API server where an autoscaler may have added nodes; None: no time has passed.
     growth: ApiServer | None = None
     #: How many attempts have evicted others.
     evicting: int
-    #: Whether time has passed until nothing happened any more: all have reacted to what was evicted.
+    #: Whether it was played until nothing happened any more: all controllers have reacted to evictions.
     is_settled: bool
 
 
 class ManifestRun:
-    """One question on one engine, which says when it is decided what becomes of a pod."""
+    """One question on one engine. Subclasses say when the decision about a pod is final."""
 
     def __init__(
         self,
@@ -79,26 +80,26 @@ class ManifestRun:
 
         Args:
             session: the cluster, before anything is applied.
-            planned: what makes pods, in the order in which it is applied.
+            planned: the objects with pods, in the order in which they are applied.
             pending: the pods that are pending already.
-            api_server: where it is applied: everything is there but pods and what makes them.
+            api_server: where they are applied; everything else is there.
             reactions: the controllers there.
-            decided: makes decisions of the scheduler's results.
+            decided: turns the scheduler's results into decisions.
         """
         self._session, self._planned, self._pending = session, planned, pending
         self._manifests = [ManifestRollout(each, number) for number, each in enumerate(planned)]
         self._by_root = {name: manifest for manifest in self._manifests for name in manifest.roots()}
-        #: By UID of a pod that was made.
+        #: UID of a created pod -> its object.
         self._made: dict[str, ManifestRollout] = {}
         self._api_server, self._reactions, self._decided = api_server, reactions, decided
-        #: What becomes of those that are asked for by themselves.
+        #: The decisions about pods that are asked about by themselves.
         self._others: list[Decision] = []
         self._evicting = 0
         api_server.watchers.append(self._observe)
         api_server.admission_watchers.append(self._admitted)
 
     def play(self) -> ManifestOutcome:
-        """Apply everything, and see what becomes of it.
+        """Apply everything, and collect the decisions.
 
         Raises:
             LivelockError: no time passes, and controllers never settle.
@@ -122,7 +123,7 @@ class ManifestRun:
         raise NotImplementedError
 
     def _finish(self, manifest: ManifestRollout) -> None:
-        """Decide about what is not made, and about what has gone."""
+        """Decide about pods that were not created, and note the pods that were removed."""
         planned = manifest.planned
         if planned.update != "unchanged":
             for decision in manifest.missing(self._api_server, self._reactions):
@@ -132,7 +133,7 @@ class ManifestRun:
             planned.removed = tuple(self._removed(manifest))
 
     def _removed(self, manifest: ManifestRollout) -> Iterator[Pod]:
-        """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
+        """The pods that existed before and were removed, without evicted ones and those that had ended."""
         pods = self._session.state.pods
         for gone in self._api_server.history.gone.values():
             is_its_own = self._by_root.get(gone.owner or "") is manifest
@@ -142,7 +143,7 @@ class ManifestRun:
     # --- watching ------------------------------------------------------------------------------------
 
     def _manifest_of(self, pod: Pod) -> ManifestRollout | None:
-        """What the pod was made of."""
+        """The object that the pod belongs to."""
         itself = self._by_root.get(f"Pod {key_of(pod)}")
         return itself or self._by_root.get(root_of(pod, self._api_server.state.cluster, self._api_server.gone_sets))
 
@@ -173,7 +174,7 @@ class ManifestRun:
             self._decide(asked, decision)
 
     def _asked(self, result: ScheduleResult) -> AskedPod | None:
-        """As what the pod is asked for; None: it is not."""
+        """The pod as it is asked about; None: it is not."""
         manifest = self._made.get(result.pod.uid)
         return self._pending.asked.get(result.pod.key) if manifest is None else manifest.asked
 
@@ -185,7 +186,7 @@ class ManifestRun:
 
 
 class InstantRun(ManifestRun):
-    """Each pod is tried once, in the order of the queue: that is what becomes of it."""
+    """Each pod is tried once, in the order of the queue, and the result is final."""
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class InstantRun(ManifestRun):
 
         Args:
             session: the cluster, before anything is applied.
-            state: a fork of it, in which everything is applied but pods and what makes them.
+            state: a fork of it with everything that is applied, except pods and workloads.
             planned: these, in the order in which they are applied.
             pending: the pods that are pending already.
             explain: which decisions say why, and how.
@@ -252,7 +253,7 @@ class InstantRun(ManifestRun):
         )
 
     def _is_ready(self, info: PodInfo) -> bool:
-        """At the moment of a rollout with the most pods, none is ready that comes for an old one."""
+        """Whether the pod is ready at once. With rollout "surge", pods that replace old ones are not ready yet."""
         manifest = self._made.get(info.uid)
         if self._rollout != "surge" or manifest is None:
             return True
@@ -268,7 +269,7 @@ class InstantRun(ManifestRun):
             self._engine.enqueue(info, manifest.number, is_asked=True)
 
     def _asked(self, result: ScheduleResult) -> AskedPod | None:
-        """Also the first pending pod that keeps an ordered StatefulSet from going on."""
+        """Also the first pending pod for which an ordered StatefulSet waits."""
         asked = super()._asked(result)
         held_up = self._pending.holding_up(result.pod.key) if asked is None and result.outcome in HOLDS_UP else None
         return asked if held_up is None or held_up.held_up is not None else AskedPod(held_up.explained, held_up)

@@ -1,8 +1,8 @@
-"""The manifests are applied in a simulation: what becomes of their pods once nothing happens any more.
+"""`SettledRun`: applies the manifests in a simulation, and decides about their pods when nothing happens any more.
 
-Objects are applied in their order, at one moment. Controllers act on what that sets in motion, the scheduler takes the
-pods that wait in the order of its queue, with those that were pending before, and budgets are counted when the burst is
-over, as in a cluster.
+All objects are applied at one moment, in their order. Controllers react, the scheduler tries the waiting pods in the
+order of its queue, together with those that were pending before. Budgets are counted once all have been tried, as in a
+cluster.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from kwhatif.state.state import State
 
 
 class Attempts(Described):
-    """Pods are tried again and again: what becomes of each is known in the end."""
+    """Pods may be tried several times: the decision about each is made at the end."""
 
     def __init__(self, engine: Engine, profiles: Mapping[str, Profile], explain: Explainer) -> None:
         super().__init__(engine.api_server, profiles, explain)
         self._engine = engine
-        #: By UID: what became of a pod that has got its node, and of one that has evicted others.
+        #: By UID: the decision about a pod that got its node, and the decisions about one that evicted others.
         self._placed: dict[str, Decision] = {}
         self._evicted: dict[str, list[Decision]] = {}
 
     def decide(self, result: ScheduleResult, explained: Explained | None) -> None:
-        """See `Described`: only what becomes of the pod in the end is final."""
+        """See `Described`: no decision is final before the end."""
         self.note(result)
         if explained is not None:
             self._keep(result, explained)
@@ -80,7 +80,7 @@ class Attempts(Described):
         return uid in self._evicted
 
     def fate(self, explained: Explained, uid: str, key: str) -> Decision | None:
-        """The decision about the pod; None: it has gone without evicting others."""
+        """The decision about the pod; None: it is gone and has evicted no pods."""
         pod = self._api_server.state.cluster.get(Pod, key)
         if pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None:
             return self._eviction(uid)
@@ -93,7 +93,7 @@ class Attempts(Described):
         return self._pending(explained, PodInfo(pod))
 
     def _eviction(self, uid: str) -> Decision | None:
-        """The last time that the pod has evicted others, with all whom it has evicted."""
+        """The decision about the pod's last eviction, with all pods that it has evicted."""
         evicted = self._evicted.get(uid) or self._of_groups.get(uid)
         if evicted is None:
             return None
@@ -103,7 +103,7 @@ class Attempts(Described):
 
     @cached_property
     def _of_groups(self) -> Mapping[str, list[Decision]]:
-        """What groups have evicted, by the UID of the one of its pods that stands for each; known in the end."""
+        """Evictions by groups, by the UID of one pod that represents its group; complete only at the end."""
         scheduler, state = self._engine.scheduler, self._api_server.state
         found: dict[str, list[Decision]] = {}
         for fate in () if scheduler.groups is None else scheduler.groups.outcomes.values():
@@ -118,7 +118,7 @@ class Attempts(Described):
         return found
 
     def _pending(self, explained: Explained, info: PodInfo) -> Decision:
-        """Why it is pending, as things are in the end; of equal pods, the last words of the scheduler."""
+        """Why the pod is pending at the end; only the first of equal pods is explained."""
         message = self._engine.scheduler.messages.get(info.uid)
         if group_of(info.pod) and has_groups(self._api_server.state.cluster):
             return self._of_group(info, message)
@@ -129,7 +129,7 @@ class Attempts(Described):
         return self.described(explained, result_of(whole), whole)
 
     def _of_group(self, info: PodInfo, message: str | None) -> Decision:
-        """A member that waits: with its group, or until the others of its group are let into the queue."""
+        """The decision about a pending member: unschedulable with its group, or kept out of the queue."""
         if message is not None:
             return decision_about(info.pod, "Unschedulable", message=message, detail="short")
         state, profile = self._api_server.state, self.profile_of(info.pod)
@@ -142,7 +142,7 @@ class Attempts(Described):
         return decision_about(info.pod, "Gated", pre_enqueue=row, detail="short")
 
     def earlier(self) -> Iterator[Decision]:
-        """The pods that were pending already, and were tried, but those whose controllers have deleted them."""
+        """The pods that were pending before and were tried, without those that their controllers have deleted."""
         pods = self._api_server.state.cluster.all(Pod)
         for key, result in self._earlier.items():
             pod = pods.get(key)
@@ -151,16 +151,16 @@ class Attempts(Described):
 
 
 def _with_victims(decision: Decision, keep: Callable[[VictimRow], bool], *others: VictimRow) -> Decision:
-    """The decision with these victims of the chosen candidate, after others that went before."""
+    """The decision with these victims of the chosen candidate, after earlier victims."""
     return with_chosen(decision, lambda row: replace(row, victims=(*others, *filter(keep, row.victims))))
 
 
-#: Rollouts of big sets take hours, which go by at once here.
+#: Rollouts of large workloads take hours of simulated time.
 _PARAMETERS = Parameters(horizon=30 * 24 * 3600.0)
 
 
 class SettledRun(ManifestRun):
-    """Everything goes on until nothing happens any more: what became of a pod is known then."""
+    """It goes on until nothing happens any more; then the pods are decided."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class SettledRun(ManifestRun):
         )
 
     def _foreign(self) -> list[Pod]:
-        """Pods of the manifests that another scheduler places: they are taken to run."""
+        """Pods of the manifests that another scheduler places: they are assumed to run."""
         pods = self._api_server.state.cluster.all(Pod)
         found = (pods.get(key) for manifest in self._manifests for key in manifest.made.values())
         return [
@@ -269,7 +269,7 @@ class SettledRun(ManifestRun):
             self._decide(asked, decision)
 
     def _counted(self, manifest: ManifestRollout) -> list[tuple[str, str]]:
-        """The pods that were made and are there still, or have evicted others: what comes for evicted ones is none."""
+        """UID and key of the created pods that still exist, or have evicted others; no replacements of evicted ones."""
         there = self._api_server.state.cluster.all(Pod)
 
         def counts(uid: str, key: str) -> bool:
@@ -278,7 +278,7 @@ class SettledRun(ManifestRun):
             return is_there or self._attempts.has_evicted(uid)
 
         found = [(uid, key) for uid, key in manifest.made.items() if counts(uid, key)]
-        return found[: manifest.most]
+        return found[: manifest.limit]
 
 
 def _run(pods: Sequence[Pod], api_server: ApiServer) -> None:

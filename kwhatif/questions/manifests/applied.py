@@ -1,7 +1,7 @@
-"""`Applied`: an object that is about to be applied: in which phase, what takes effect before pods, which warnings come.
+"""`Applied`: an object that is about to be applied; phases, objects that take effect before pods, and warnings.
 
-Of Helm hooks one is created after another, each once the Pod or Job before it has succeeded. Helm does not wait for
-hooks of other kinds: they are there with the rest, unless their policy deletes them again.
+Helm creates hooks in order, each once the Pod or Job before it has succeeded. It does not wait for hooks of other
+kinds: these exist together with the release, unless their policy deletes them.
 """
 
 from __future__ import annotations
@@ -52,34 +52,34 @@ def fill_budgets(state: State) -> Iterator[Caveat]:
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """An object, where it stands, and what its annotation `kwhatif.dev/ignore` says."""
+    """An object, its position in the input, and its annotation `kwhatif.dev/ignore`."""
 
     object: KubernetesObject
     source: SourceRow
     ignore: str = ""
-    #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
-    #: restarted.
+    #: Whether it is an object of the cluster, asked about by name: a pending pod is judged as it is, a running one as
+    #: if it restarted.
     restarted: bool = False
-    #: What Helm makes of it; None: it is part of the release.
+    #: How Helm runs it as a hook; None: it is part of the release.
     hook: HelmHook | None = None
-    #: It was read from an API server, which has admitted it: it is taken as it stands.
+    #: Whether it was read from an API server, which has admitted it: it is used as it is.
     stored: bool = False
 
     @property
     def runs_on(self) -> str | None:
-        """Where it runs now, if it is a pod of the cluster that was asked for by name."""
+        """The node of a pod of the cluster that was asked about by name."""
         return self.object.spec.node_name or None if self.restarted and isinstance(self.object, Pod) else None
 
     @property
     def is_workload(self) -> bool:
-        """Whether it is a pod, or pods are made of it."""
+        """Whether it is a pod, or has pods."""
         return isinstance(self.object, (*POD_SOURCES, CustomResource))
 
 
 def apply_surroundings(state: State, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
-    """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
+    """Put everything into the cluster that takes effect before pods, except claims; yields caveats.
 
-    That a new budget is yet without a status is not a caveat: there will be one, and it is worked out here.
+    A new budget without a status is not a caveat: its status is computed here.
     """
     if admission:
         _keep_namespaces(state, applied)
@@ -104,7 +104,7 @@ def apply_groups(state: State, applied: Sequence[Applied]) -> Iterator[tuple[App
 
 
 def _keep_namespaces(state: State, applied: Sequence[Applied]) -> None:
-    """A dump without a single namespace does not say which there are: a new one does not make it say so."""
+    """A dump without namespaces does not say which exist; a new namespace does not change that."""
     if not state.cluster.all(Namespace):
         for name in {each.object.metadata.namespace for each in applied} - {""}:
             state.apply(Upsert(default_object(Namespace(metadata=NamespaceMeta(name=name)))))
@@ -119,12 +119,12 @@ class Restarted(NamedTuple):
 
     name: str
     applied: Applied
-    #: Its other pods, where it is a pod that stands for them.
+    #: The other pods of a controller that is not in the input; this one represents them.
     others: Sequence[Pod] = ()
 
 
 def restarted_workloads(cluster: Cluster) -> Iterator[Restarted]:
-    """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
+    """Every workload without a known controller, by kind and name; then pods whose controller is not in the input."""
     covered: set[tuple[str, str]] = set()
     for kind in WORKLOADS:
         for key in sorted(cluster.all(kind)):
@@ -145,7 +145,7 @@ def restarted_workloads(cluster: Cluster) -> Iterator[Restarted]:
 
 
 def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
-    """Whether another workload makes it: a Deployment's ReplicaSet, a CronJob's Job."""
+    """Whether another workload controls it, such as the Deployment of a ReplicaSet, or the CronJob of a Job."""
     owner = controller_of(obj.metadata)
     kinds = {kind.__name__: kind for kind in WORKLOADS}
     if owner is None or owner.kind not in kinds:
@@ -189,7 +189,7 @@ def _subjects(applied: Sequence[Applied], before: Cluster, decisions: Sequence[D
 
 
 def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSecurityWarns]:
-    """Objects with the same warning are one caveat; if the pods are refused, the refusal already has it."""
+    """Warnings of the API server, one caveat for each text; left out if the pods are refused: the refusal says it."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in () if fills_in_contexts(cluster) else applied:
         pod = None if each.restarted or not each.is_workload else _pod_of(each.object)
@@ -204,7 +204,7 @@ def warnings_of(applied: Sequence[Applied], cluster: Cluster) -> Iterator[PodSec
 
 
 def _pod_of(obj: Any) -> Pod | None:
-    """The pod that it is, or that its template is of; None of a custom resource."""
+    """The pod itself, or one from the template; None for a custom resource."""
     if isinstance(obj, Pod | CustomResource):
         return default_pod(obj) if isinstance(obj, Pod) else None
     template = template_of(obj)
@@ -216,13 +216,13 @@ def _pod_of(obj: Any) -> Pod | None:
 
 
 class Phases(NamedTuple):
-    """Hooks in the order in which Helm runs them; each has ended, and its pods are gone, before what comes next."""
+    """Objects by phase. Hooks are in Helm's order; each has ended, and its pods are gone, before the next one."""
 
     before: tuple[Applied, ...]
-    #: What is not a hook, and hooks that do not end, in the order of the manifests.
+    #: Objects that are not hooks, and hooks that do not end, in the order of the manifests.
     staying: tuple[Applied, ...]
     after: tuple[Applied, ...]
-    #: Objects that make no pods, and are there only while these hooks run; or also later, for those before.
+    #: Hooks without pods that exist while these hooks run; those of `around_before` may also exist later.
     around_before: tuple[Applied, ...] = ()
     around_after: tuple[Applied, ...] = ()
 
@@ -240,12 +240,12 @@ def in_phases(applied: Sequence[Applied]) -> Phases:
 
 
 def ends(applied: Applied) -> bool:
-    """Whether it is a hook that Helm waits for: its pods end, before what comes next."""
+    """Whether it is a hook whose end Helm waits for."""
     return applied.hook is not None and isinstance(applied.object, Pod | Job)
 
 
 def _in_order(applied: Sequence[Applied], phase: Phase) -> tuple[Applied, ...]:
-    """By weight, then by name; then by kind, a Pod before a Job (`InstallOrder`)."""
+    """The hooks of a phase by weight, name and kind, a Pod before a Job (`InstallOrder`)."""
     found = [each for each in applied if ends(each) and each.hook is not None and each.hook.phase == phase]
     return tuple(
         sorted(
@@ -266,7 +266,7 @@ def _around(others: Sequence[Applied], phase: Phase) -> Iterator[Applied]:
 
 
 def without_earlier_runs(state: State, applied: Sequence[Applied]) -> State:
-    """The state without what is left of earlier runs of these hooks; the state itself if there is nothing."""
+    """The state without objects of earlier runs of these hooks; the state itself if there are none."""
     there = [
         known
         for each in applied
@@ -283,13 +283,13 @@ def without_earlier_runs(state: State, applied: Sequence[Applied]) -> State:
 
 
 def steps_of(where: str, applied: Sequence[Applied], text: str, cluster: Cluster) -> Iterator[SourcedEdit]:
-    """Steps that apply everything: each hook, and that it goes when it has run, around the rest.
+    """Steps that apply everything: hooks before and after the rest, each deleted when it has run.
 
     Args:
-        where: who has written it, for errors.
-        applied: everything.
-        text: the words for applying what is not a hook.
-        cluster: before any of it.
+        where: the position in the input, for errors.
+        applied: all objects.
+        text: the words for applying objects that are not hooks.
+        cluster: before anything is applied.
     """
     phases = in_phases(applied)
     if around := tuple(each.object for each in phases.around_before):
@@ -309,7 +309,7 @@ def steps_of(where: str, applied: Sequence[Applied], text: str, cluster: Cluster
 
 
 def _run(where: str, hook: Applied, cluster: Cluster) -> Iterator[SourcedEdit]:
-    """It is applied, and deleted when nothing happens any more: how long it takes is not known."""
+    """Apply the hook, and delete it when nothing happens any more: how long it runs is not known."""
     obj = hook.object
     if hook.hook is not None and hook.hook.replaces and cluster.get(type(obj), key_of(obj)) is not None:
         yield _deletion(where, [hook])
@@ -339,8 +339,8 @@ def _deletion(where: str, applied: Sequence[Applied]) -> SourcedEdit:
 def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, Sequence[Applied]]:
     """The session and the objects for a question about groups; unchanged for other questions.
 
-    A PodGroup can only be applied where the gate is on: this is assumed, unless it was turned off explicitly. Pods and
-    groups that bear a UID were read from an API server, which has admitted them: they are not changed.
+    A PodGroup can only be applied if the gate is on: this is assumed unless it was turned off explicitly. Pods and
+    groups with a UID were read from an API server, which has admitted them: they are not changed.
     """
     session = with_gate(session, [each.object for each in applied])
     if has_groups(session.cluster):
@@ -349,7 +349,7 @@ def with_groups(session: Session, applied: Sequence[Applied]) -> tuple[Session, 
 
 
 def with_gate(session: Session, objects: Iterable[object]) -> Session:
-    """The session whose gate is on, where a PodGroup is to be applied; itself, where it is, or is turned off."""
+    """The session with the gate on if a PodGroup is to be applied; the same one if it is on, or turned off."""
     settings, minor = session.scheduler.feature_gates, session.cluster.facts.minor
     if has_groups(session.cluster) or minor < GROUPS_SINCE or not settings.get(GROUPS_GATE, True):
         return session

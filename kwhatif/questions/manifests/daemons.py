@@ -1,4 +1,4 @@
-"""Pods of DaemonSets on new nodes: they take their room there before any other pod.
+"""Pods of DaemonSets on new nodes: they are placed there before any other pod.
 
 A DaemonSet's controller acts as soon as a node is there (`pkg/controller/daemon/daemon_controller.go`), and its pods
 tolerate that the node is not ready yet.
@@ -38,7 +38,7 @@ from kwhatif.workloads.template import ReplicaGroup
 
 
 class _Daemon:
-    """What a DaemonSet has."""
+    """The pods of a DaemonSet."""
 
     def __init__(self, pod: Pod, nodes: set[str]) -> None:
         #: A pod of its newest revision, and the nodes that have one.
@@ -48,20 +48,20 @@ class _Daemon:
 
 
 class DaemonPods:
-    """What DaemonSets have, from one edit to the next; nothing else may make pods of theirs with another revision.
+    """The pods of DaemonSets, kept from one edit to the next; only this may create DaemonSet pods of another revision.
 
-    To look for it costs a pass over all pods: that is done again where DaemonSets have changed, or other pods than
-    those that were made here.
+    Finding them takes a pass over all pods. That is repeated only if DaemonSets have changed, or pods that were not
+    created here.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, _Daemon] = {}
-        #: The metadata of the pods that were made, by key.
+        #: The metadata of the created pods, by key.
         self._made: dict[str, ObjectMeta] = {}
         self._generation = 0
 
     def follow(self, state: State) -> None:
-        """Forget what may not be true of this state, which has gone on."""
+        """Forget what may have changed in this state."""
         touched = None if is_reference() or not self._generation else state.since(self._generation)
         if touched is None or not all(self._is_known(kind, key, state) for kind, key in touched.objects):
             self._known.clear()
@@ -75,7 +75,7 @@ class DaemonPods:
         return there is not None and there.pod.metadata is self._made.get(key)
 
     def of(self, daemon_set: DaemonSet, cluster: Cluster) -> _Daemon:
-        """What it has; in a state that was followed."""
+        """The pods of a DaemonSet in a state that was followed."""
         key = key_of(daemon_set)
         found = self._known.get(key)
         if found is None:
@@ -89,7 +89,7 @@ class DaemonPods:
         return found
 
     def add(self, pod: Pod, daemon_set: DaemonSet) -> None:
-        """A pod was made of it."""
+        """A pod of it was created."""
         self._known[key_of(daemon_set)].nodes.add(node_of(pod))
         self._made[key_of(pod)] = pod.metadata
 
@@ -100,15 +100,15 @@ def run_daemons(
     profiles: Mapping[str, Profile],
     daemons: DaemonPods | None = None,
 ) -> Iterator[EditNote]:
-    """Create the pods of DaemonSets on these new nodes; yields notes about them.
+    """Create the pods of DaemonSets on new nodes; yields notes about them.
 
-    Each is admitted, and checked by its scheduler; one that does not fit stays pending.
+    Each is admitted and checked by its scheduler; a pod that does not fit stays pending.
 
     Args:
-        new_pods: where they are created; the nodes are there already.
+        new_pods: creates them; the nodes exist already.
         nodes: their names.
         profiles: scheduler name -> profile.
-        daemons: what is known of them, where more nodes come later.
+        daemons: is passed if more nodes are added later.
     """
     if not nodes:
         return
@@ -136,7 +136,7 @@ def run_daemons(
 
 
 def arrive(new_pods: NewPods, nodes: Sequence[NewNode], profiles: Mapping[str, Profile]) -> None:
-    """Nodes that an autoscaler has asked for register; pods of DaemonSets take their room; then they have started."""
+    """Add nodes from an autoscaler: they register, pods of DaemonSets are placed, and then the nodes are ready."""
     state, names = new_pods.api_server.state, [node.name for node in nodes]
     claims = [node.claim for node in nodes if node.claim is not None]
     state.apply(*map(Upsert, (*claims, *(node.registered for node in nodes))))
@@ -148,18 +148,18 @@ def arrive(new_pods: NewPods, nodes: Sequence[NewNode], profiles: Mapping[str, P
 
 
 def new_nodes(applied: Iterable[Applied], before: State) -> list[str]:
-    """The names of the nodes among what is applied that are not there yet."""
+    """The names of applied nodes that do not exist yet."""
     names = (each.object.metadata.name for each in applied if isinstance(each.object, Node))
     return [name for name in dict.fromkeys(names) if before.node(name) is None]
 
 
 def _made(new_pods: NewPods, nodes: Sequence[str], daemons: DaemonPods) -> tuple[list[PodInfo], Counter[str]]:
-    """The pods as the API server stores them, each for its node, and the number of refused pods by message."""
+    """The stored pods with their nodes, and the number of refused pods by message."""
     cluster = new_pods.api_server.state.cluster
     made: list[PodInfo] = []
     refusals: Counter[str] = Counter()
     sets = [each for each in cluster.all(DaemonSet).values() if not selects_all(each)]
-    # Before any of them comes: to look for those that are there costs a pass over all pods then.
+    # Before any pod is created: finding existing pods would take a pass over all of them afterwards.
     wanted = [
         (each, daemons.of(each, cluster), _wanted(each, nodes, cluster))
         for each in sets
@@ -182,14 +182,14 @@ def _made(new_pods: NewPods, nodes: Sequence[str], daemons: DaemonPods) -> tuple
 
 
 def _wanted(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> list[str]:
-    """Those of the nodes that are to have a pod of it."""
+    """The nodes that get a pod of the DaemonSet."""
     known = cluster.all(Node)
     named = tolerable_among(daemon_set, ((name, known[name]) for name in nodes)).items()
     return [name for name, should_run in named if should_run]
 
 
 def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]) -> bool:
-    """Whether the scheduler would give it its node now."""
+    """Whether the pod fits on its node now."""
     profile, node = profile_of(pod.pod, profiles), state.node(name)
     if profile is None or node is None or run_pre_enqueue(profile, pod, state) is not None:
         return False
@@ -203,7 +203,7 @@ def _fits(pod: PodInfo, name: str, state: State, profiles: Mapping[str, Profile]
 
 
 def _placed(placed: Sequence[PodInfo]) -> DaemonPodsPlaced:
-    """How many there are, and how much they take: on each node, if that is the same everywhere."""
+    """How many pods there are, and how much they take: per node, if that is the same on all nodes."""
     by_node: dict[str, list[PodInfo]] = {}
     for info in placed:
         by_node.setdefault(node_of(info.pod), []).append(info)

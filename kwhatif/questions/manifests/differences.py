@@ -1,4 +1,4 @@
-"""`Differences`: what is not the same in a state as in the one that it was forked from."""
+"""`Differences`: the objects that differ between a state and a fork of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kwhatif.state.state import State
 
 
 class Difference(NamedTuple):
-    """An object that is not the one that it was; None: it was not there, or is not any more."""
+    """An object that has changed, before and after; None: it did not exist then."""
 
     key: str
     before: Any
@@ -35,13 +35,13 @@ class Difference(NamedTuple):
 
 
 class Differences:
-    """Found by what the state says was done since: so it takes as many steps as there are changes, not objects."""
+    """Found from the state's record of changes: the time depends on the number of changes, not of objects."""
 
     def __init__(self, before: State, after: State) -> None:
-        """`after` was forked from `before`, or `before` from `after`, and only `after` has changed since."""
+        """`after` is a fork of `before`, or the other way round; only `after` has changed since."""
         self.before, self.after = before, after
         touched = None if is_reference() else after.since(before.generation)
-        #: What may differ; None: it is not known any more.
+        #: What may differ; None: unknown.
         self._nodes: set[str] | None = None
         self._keys: dict[type, set[str]] | None = None
         if touched is not None:
@@ -50,7 +50,7 @@ class Differences:
                 self._keys.setdefault(kind, set()).add(key)
 
     def kinds(self) -> list[type]:
-        """The kinds with objects that may differ, by name."""
+        """The kinds with objects that may differ, sorted by name."""
         before, after = self.before.cluster, self.after.cluster
         kinds: Iterable[type] = after.counts().keys() | before.counts().keys() if self._keys is None else self._keys
         return sorted(
@@ -59,7 +59,7 @@ class Differences:
         )
 
     def of(self, kind: type) -> Iterator[Difference]:
-        """The objects of that kind: first those that were there before, both in the order of their cluster."""
+        """The objects of that kind: first those that existed before, then new ones, in the order of their cluster."""
         before, after = self.before.cluster, self.after.cluster
         if before.generation(kind) == after.generation(kind):
             return
@@ -77,18 +77,18 @@ class Differences:
                 yield Difference(key, one, other)
 
     def nodes(self) -> Iterator[NodeInfo]:
-        """The nodes that, or whose pods, may differ, as they are now; in the scheduler's order."""
+        """The present nodes that may differ, or whose pods may, in the scheduler's order."""
         infos = self.after.nodes
         if self._nodes is not None:
-            places = self.after.places
-            infos = [infos[place] for place in sorted(places[name] for name in self._nodes if name in places)]
+            by_name = self.after.index_by_name
+            infos = [infos[index] for index in sorted(by_name[name] for name in self._nodes if name in by_name)]
         for info in infos:
             if self.before.node(info.name) is not info:
                 yield info
 
 
 def recounted_quotas(differences: Differences) -> Iterator[ResourceQuota]:
-    """The quotas with what is used of them now."""
+    """The quotas whose used amounts have changed, with these amounts."""
     before, after = differences.before.cluster, differences.after.cluster
     kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
     changed = [each for kind in kinds if before.all(ResourceQuota) for each in differences.of(kind)]
@@ -121,7 +121,7 @@ def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
 
 
 def placed_in_order(differences: Differences) -> Iterator[Change]:
-    """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
+    """Changes that bring the pods of a node into the order of a dump: edits add pods at the end."""
     before, after = differences.before, differences.after
     if before.cluster.generation(Pod) == after.cluster.generation(Pod):
         return
@@ -137,7 +137,7 @@ def placed_in_order(differences: Differences) -> Iterator[Change]:
 
 
 def touched_rows(differences: Differences, edit: Edit) -> Iterator[TouchedRow]:
-    """Every changed object."""
+    """A row for every changed object."""
     verb = edit.text.split(maxsplit=1)[0]
     for kind in differences.kinds():
         for each in differences.of(kind):
@@ -149,13 +149,13 @@ def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
     if old is None or new is None:
         return TouchedRow(object=name, change="created" if old is None else "deleted")
     rows = tuple(changes_between(verb, old, new))
-    if isinstance(new, Pod):  # what its kubelet then writes is said in words
+    if isinstance(new, Pod):  # the notes say what its kubelet then writes
         rows = tuple(row for row in rows if not row.field.startswith("status."))
     return TouchedRow(object=name, change="changed", fields=rows)
 
 
 class EditedResizes:
-    """The pods that edits have resized, over all edits: one that makes room helps those that wait for it."""
+    """The pods that edits have resized, over all edits: one edit may make room for resizes of earlier ones."""
 
     def __init__(self) -> None:
         self._waiting: set[str] = set()
@@ -163,7 +163,7 @@ class EditedResizes:
         self._critical: dict[str, None] = {}
 
     def settle(self, changed: Iterable[Difference], state: State) -> Iterator[EditNote]:
-        """Let the kubelets decide after an edit, which has changed these pods of the state; yields notes."""
+        """Let the kubelets decide after an edit that has changed these pods; yields notes."""
         fresh: set[str] = set()
         for key, old, pod in changed:
             if old is not None and pod is not None and is_resize(pod, old):
@@ -206,7 +206,7 @@ class EditedResizes:
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """Assumptions about kubelets, and what is not modelled of them."""
+        """Assumptions about kubelets, and what they do that is not modelled."""
         return caveats_of_resizes(tuple(self._assumed), tuple(self._critical))
 
 

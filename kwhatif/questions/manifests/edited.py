@@ -1,6 +1,6 @@
-"""`edit_session`: a session of the cluster after edits, which are complete, but without reactions.
+"""`edit_session`: a session of the cluster after edits, with their direct effects, but without later reactions.
 
-So a scaled workload has its pods: new ones are pending, and those that its controller deletes first are gone.
+For example, a scaled workload has its pods: new ones are pending, and the pods that its controller deletes are gone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from kwhatif.workloads.removal import active
 
 
 class MadeByControllers:
-    """What controllers create for workloads before any pod is scheduled: they run on a fork of a state."""
+    """Runs controllers on a fork of a state: the objects that they create for workloads before any pod is scheduled."""
 
     def __init__(self, state: State, workloads: Sequence[Any]) -> None:
         """Set up.
@@ -64,7 +64,7 @@ class MadeByControllers:
         """
         self._before = state.cluster.fork()
         ahead = state.fork()
-        # A ReplicaSet that is scaled has the number that was asked for, whatever its Deployment makes of it later.
+        # A scaled ReplicaSet has the number that was asked for, even if its Deployment would change it later.
         rolls = any(isinstance(each, Deployment) for each in workloads)
         controllers = [each for each in MAKING_PODS if rolls or each.name != Deployment.__name__]
         self._engine = InstantEngine(
@@ -98,7 +98,7 @@ class MadeByControllers:
         yield from caveats_of_webhooks(self._engine.api_server)
 
     def changes(self) -> Iterator[Change]:
-        """The state afterwards."""
+        """The changes that they make."""
         cluster = self._engine.api_server.state.cluster
         for kind, key in self._touched:
             obj = cluster.get(kind, key)
@@ -127,12 +127,12 @@ def edit_session(
 
     Args:
         session: the cluster.
-        edits: what holds there.
+        edits: in order.
         namespace: of objects that name none; else the session's.
-        problems: what is known to be wrong with other edits.
+        problems: of other edits, to be raised together.
 
     Raises:
-        InputError: with everything that is wrong with any of them.
+        InputError: with all problems of the edits.
     """
     found = list(problems)
     state = session.state.fork()
@@ -149,7 +149,7 @@ def edit_session(
         before = state.fork()
         made = _Made(state, edit, resolved, session.profiles, daemons)
         differences = Differences(before, state)
-        # Pods with other requests are as if they had been started with them: their kubelets decide nothing.
+        # Pods with other requests count as started with them: no kubelet has to decide.
         decided = tuple(resizes.settle(() if isinstance(edit, Requests) else differences.of(Pod), state))
         differences = Differences(before, state)
         state.apply(*map(Upsert, recounted_quotas(differences)), *placed_in_order(differences))
@@ -170,7 +170,7 @@ def edit_session(
 
 
 def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, namespace: str) -> Sequence[str]:
-    """Apply the edit to this state; returns why controllers or the API server cannot follow, if so.
+    """Apply the edit to this state; returns messages of controllers or the API server that refuse it.
 
     `profiles`: scheduler name -> profile.
 
@@ -181,7 +181,7 @@ def make_edit(edit: Edit, state: State, profiles: Mapping[str, Profile], *, name
 
 
 def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
-    """The notes about budgets that are still true once these were counted again."""
+    """The notes without those about budgets that were counted again."""
     about = {each.budget for each in newer if isinstance(each, BudgetComputed | BudgetNotComputed)}
     return {
         each: None
@@ -191,7 +191,7 @@ def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None])
 
 
 class _Made:
-    """One edit, made in a state."""
+    """Makes one edit in a state."""
 
     def __init__(
         self, state: State, edit: Edit, resolved: Resolved, profiles: Mapping[str, Profile], daemons: DaemonPods
@@ -223,8 +223,8 @@ class _Made:
         self.caveats |= dict.fromkeys(fill_budgets(state))
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
-        """Controllers create the pods of workloads, which are pending, and delete others; and volumes of claims."""
-        most = most_pods(state.cluster)  # of what was asked for before this edit
+        """Let controllers create the pods of workloads, which stay pending, and volumes of claims, and delete pods."""
+        limit = most_pods(state.cluster)  # of what was asked for before this edit
         new_pods = NewPods(ApiServer.standing(state))
         others: list[Applied] = []
         for applied in workloads:
@@ -238,7 +238,7 @@ class _Made:
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             # On a fork: the planner notes there what the workloads will be, and controllers have not seen it yet.
-            self._replace_pods(others, Planner(state.fork(), "final", most=most), state)
+            self._replace_pods(others, Planner(state.fork(), "final", limit=limit), state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, [each.object for each in workloads])
@@ -265,7 +265,7 @@ class _Made:
         self.caveats |= dict.fromkeys(made.caveats)
 
     def _leave_out(self, applied: Applied, made: int, left_out: int, planner: Planner, state: State) -> None:
-        if planner.most > allowed_pods(state.cluster):
+        if planner.limit > allowed_pods(state.cluster):
             self.notes.append(PodsNotMade(left_out))
         else:
             caveat = TooManyPods(workload=applied.source.object, count=made + left_out, judged=made)
@@ -273,14 +273,14 @@ class _Made:
 
 
 def _number_of(update: WorkloadUpdate, workload: object) -> int:
-    """How many pods are to be made."""
+    """How many pods are to be created."""
     if update.kind == "scaled":
         return update.more
     return len(update.added.pods) or wanted(workload)
 
 
 def _autoscaled(workload: object, cluster: Cluster) -> Iterator[EditNote]:
-    """A workload gets another number of pods than it asks for."""
+    """A note that a HorizontalPodAutoscaler changes the number of pods."""
     if isinstance(workload, SCALABLE) and workload.spec.replicas is not None:
         scaled = cluster.get(type(workload), key_of(workload))
         if scaled is not None and scaled.spec.replicas != workload.spec.replicas:
@@ -288,7 +288,7 @@ def _autoscaled(workload: object, cluster: Cluster) -> Iterator[EditNote]:
 
 
 def _new_nodes(resolved: Resolved, state: State) -> Iterator[str]:
-    """The names of nodes that are not there before the edit."""
+    """The names of nodes that do not exist before the edit."""
     for change in resolved.changes:
         if isinstance(change, Upsert) and isinstance(change.obj, Node):
             name = change.obj.metadata.name

@@ -1,4 +1,4 @@
-"""New pods: planned as their controllers would, admitted, and created one by one as they are asked for (`NewPods`)."""
+"""New pods: `Planner` says which pods a workload needs, and `NewPods` creates and admits them one by one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def assumed_of_new(api_server: ApiServer) -> Iterator[Caveat]:
 
 
 def caveats_of_webhooks(api_server: ApiServer) -> Iterator[Caveat]:
-    """What webhooks add to the pods that were created, or would add if they were registered."""
+    """Caveats about what webhooks add to the created pods, or would add if they were registered."""
     yield from map(injected, api_server.injections.values())
     if api_server.unrecommended:
         yield RecommendationIgnored(workloads=tuple(api_server.unrecommended))
@@ -71,7 +71,7 @@ def caveats_of_claims(api_server: ApiServer) -> Iterator[Caveat]:
 
 
 def injected(known: KnownInjection) -> Injected:
-    """What new pods of the workload get, and how that is known."""
+    """The caveat about what webhooks add to new pods of the workload, and how that is known."""
     injection = known.injection
     containers = (
         *(*injection.init_containers.first, *injection.init_containers.last),
@@ -101,20 +101,20 @@ def _requests(name: str, resources: ResourceRequirements) -> ContainerRequests:
 
 
 def _toleration(toleration: Toleration) -> str:
-    """As a taint is written: `dedicated=db:NoSchedule`; what it leaves out is not there."""
+    """The toleration in the notation of taints: `dedicated=db:NoSchedule`, without empty parts."""
     value = f"={toleration.value}" if toleration.value else ""
     effect = f":{toleration.effect}" if toleration.effect else ""
     return f"{toleration.key}{value}{effect}" or "every taint"
 
 
 class Planner:
-    """Turns workloads into candidates, in order; the state is updated with each."""
+    """Says what applying workloads changes, in order; the state is updated with each."""
 
-    def __init__(self, state: State, rollout: Rollout, *, most: int | None = None) -> None:
+    def __init__(self, state: State, rollout: Rollout, *, limit: int | None = None) -> None:
         self.state = state
         self._rollout = rollout
-        #: The most pods of a workload to create one by one; passed in where many planners share one cluster.
-        self.most = most_pods(state.cluster) if most is None else most
+        #: The most pods of a workload to create one by one.
+        self.limit = most_pods(state.cluster) if limit is None else limit
         self._quotas = QuotaAdmission()
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
@@ -147,13 +147,13 @@ class Planner:
         return found._replace(object=autoscaled(found.object, self.state.cluster))
 
     def _in_bounds(self, new: Merged, *, restarted: bool) -> WorkloadUpdate:
-        """The update with at most `most` pods, and the number left out."""
+        """The update with at most `limit` pods, and the number left out."""
         workload: PodSource = new.object
-        most, known = self.most, self.state.cluster.get(type(workload), key_of(workload))
-        before = beyond(known, most)
-        if known is not None and (smaller := capped(known, most)) is not known:
+        limit, known = self.limit, self.state.cluster.get(type(workload), key_of(workload))
+        before = beyond(known, limit)
+        if known is not None and (smaller := capped(known, limit)) is not known:
             self.state.apply(Upsert(smaller))
-        few = capped(workload, most)
+        few = capped(workload, limit)
         if few is not workload and not isinstance(workload, Pod):
             denied = check_workload(workload, self.state.cluster)
             if denied is not None:  # of the number that is asked for, not of the few
@@ -161,7 +161,7 @@ class Planner:
         update = restart(few, self.state.cluster) if restarted else self._known(new._replace(object=few))
         if isinstance(update.caveat, ReplicasKept):
             update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))
-        after = before if keeps_number(workload) else beyond(workload, most)
+        after = before if keeps_number(workload) else beyond(workload, limit)
         if update.kind in ("unchanged", "scaled"):
             after = max(0, after - before)
         return replace(update, left_out=after) if after else update
@@ -176,7 +176,7 @@ class Planner:
         return plan_merged(new, self.state.cluster, self._rollout)
 
     def pods_of_custom(self, resource: CustomResource) -> WorkloadUpdate:
-        """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
+        """The pods of a custom resource. Its controller is not known: all its running pods are replaced."""
         running = tuple(pods_of_custom(resource, self.state.cluster))
         found = pods_of_templates(resource, self.state.cluster, len(running))
         added = Expansion(found.groups)
@@ -187,7 +187,7 @@ class Planner:
 
 
 class NewPod(NamedTuple):
-    """A pod as the API server would store it, and how admission has changed it; or one that it refuses."""
+    """A pod as the API server would store it, with the changes by admission; or a refused one."""
 
     pod: Pod
     changes: tuple[ChangeRow, ...] = ()
@@ -195,10 +195,10 @@ class NewPod(NamedTuple):
 
 
 class NewPods:
-    """An API server with which pods are created, with their claims; a pod is stored when it is placed."""
+    """Creates pods and their claims at an API server; a pod is stored when it is placed."""
 
     def __init__(self, api_server: ApiServer, *, admission: bool = True) -> None:
-        """`admission`: otherwise pods are taken as the API server has stored them, and so are claims."""
+        """`admission`: whether pods and claims are admitted; otherwise they are used as stored by the API server."""
         self.api_server = api_server
         self.admission = admission
         self._reactions = Reactions(api_server, FOR_CLAIMS if admission else BINDING_CLAIMS)
@@ -212,7 +212,7 @@ class NewPods:
 
     @property
     def caveats(self) -> Iterator[Caveat]:
-        """What had to be assumed of the pods and their claims."""
+        """Assumptions about the pods and their claims."""
         return assumed_of_new(self.api_server)
 
     def apply_claims(self, applied: Sequence[Applied]) -> Iterator[tuple[Applied, Denied]]:
@@ -221,7 +221,7 @@ class NewPods:
             claim = each.object
             if not isinstance(claim, PersistentVolumeClaim):
                 continue
-            # Of a claim that is there, nothing can change that scheduling reads.
+            # Applying cannot change fields of an existing claim that scheduling reads.
             is_new = self.api_server.state.cluster.get(PersistentVolumeClaim, key_of(claim)) is None
             denied = self.create_claim(claim) if is_new else None
             if denied is not None:
@@ -234,7 +234,7 @@ class NewPods:
 
         Args:
             group: the pods, and the claims that their controller creates for them.
-            workload: what they are made of; None: a DaemonSet, or it does not matter.
+            workload: that they belong to; None: a DaemonSet, or it does not matter.
             stored: whether the API server has admitted them before.
         """
         if isinstance(workload, Deployment):
@@ -246,7 +246,7 @@ class NewPods:
     def create_alone(
         self, group: ReplicaGroup, workload: KubernetesObject, *, stored: bool = False
     ) -> tuple[NewPod, NewPods]:
-        """The first pod of the group, created in a fork, which comes with it; see `create_all`."""
+        """The first pod of the group, and the fork in which it was created; see `create_all`."""
         trial = self.fork()
         return next(trial.create_all(replace(group, names=group.names[:1]), workload, stored=stored)), trial
 
@@ -285,12 +285,12 @@ class NewPods:
         return made
 
     def _create_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Denied | None:
-        """Create the claims; returns the first refusal, if there is one."""
+        """Create the claims; returns the first refusal, if any."""
         denied = list(map(self.create_claim, claims))
         return next(filter(None, denied), None)
 
     def create_claim(self, claim: PersistentVolumeClaim) -> Denied | None:
-        """Create a claim, which is bound at once if its class does not wait for a pod; or say why it is refused."""
+        """Create a claim, which is bound at once if its class does not wait for a pod; returns a refusal."""
         if not claim.metadata.uid:
             claim = with_made_up_uid(claim)
         denied = self.api_server.write(Create(claim, stored=not self.admission), USER, None)

@@ -46,9 +46,9 @@ _WITH_REVISIONS = (StatefulSet, DaemonSet)
 
 
 def prepare(workloads: Sequence[KubernetesObject], cluster: Cluster, put: Callable[[KubernetesObject], object]) -> None:
-    """Complete what the cluster has of these workloads, which are about to be applied; `put` takes what is changed.
+    """Complete the cluster's objects of these workloads before they are applied; `put` is called with changed ones.
 
-    Hand-written clusters have pods without conditions, revisions and ReplicaSets, which controllers would replace.
+    Pods of hand-written clusters lack conditions, revisions and ReplicaSets; controllers would replace them.
     """
     for step in (_stand_ins, _sets, _annotated_sets, _complete_pods):
         for obj in list(step(workloads, cluster)):
@@ -60,7 +60,7 @@ def _sets(workloads: Sequence[KubernetesObject], cluster: Cluster) -> Iterator[R
 
 
 def _stand_ins(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Iterator[Any]:
-    """Workloads that the input lacks though it has their pods: with the template of the first of these."""
+    """Workloads that the input lacks though it has their pods, with the template of the first pod."""
     for each in workloads:
         if not isinstance(each, Scalable | DaemonSet) or cluster.get(type(each), key_of(each)) is not None:
             continue
@@ -77,7 +77,7 @@ def _stand_ins(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Itera
 
 
 def _annotated_sets(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Iterator[ReplicaSet]:
-    """ReplicaSets of Deployments, with what the controller notes on them: else a changed number goes unnoticed."""
+    """ReplicaSets of Deployments with the controller's annotations: without them a changed number goes unnoticed."""
     for each in workloads:
         known = cluster.get(Deployment, key_of(each)) if isinstance(each, Deployment) else None
         if known is None:
@@ -91,7 +91,7 @@ def _annotated_sets(workloads: Iterable[KubernetesObject], cluster: Cluster) -> 
 
 
 def _complete_pods(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Iterator[Pod]:
-    """Pods on nodes, of which nothing says that they are not ready, are; those without a revision have the newest."""
+    """Pods with a node count as ready unless the input says otherwise; those without a revision get the newest one."""
     for each in workloads:
         known = cluster.get(type(each), key_of(each))
         if known is None or isinstance(known, Pod):
@@ -121,7 +121,7 @@ USER = "user"
 
 
 def as_applied(obj: Any, known: Any) -> Any:
-    """An existing object after `kubectl apply`: what only the API server and controllers set stays."""
+    """An existing object after `kubectl apply`: fields stay that only the API server and controllers set."""
     meta, before = obj.metadata, known.metadata
     kept: dict[str, Any] = {
         name: getattr(before, name)
@@ -145,20 +145,20 @@ def apply(
     in_order: bool = True,
     stored: bool = False,
 ) -> Sequence[KubernetesObject]:
-    """Apply an object of which pods are made.
+    """Apply an object that has pods.
 
     Args:
-        obj: it, with a name.
-        update: what that changes.
-        before: the cluster in which nothing is applied.
+        obj: the object, with a name.
+        update: what applying it changes.
+        before: the cluster before anything is applied.
         api_server: where it is applied.
-        moment: which moment of its rollout is asked for, where no time passes: what makes way is gone then, and in the
-            end all new pods come at once. None: time passes.
-        in_order: whether a StatefulSet keeps to the order of its pods; else all come at once.
+        moment: which moment of its rollout is asked about, if no time passes: replaced pods are gone then, and at
+            its end all new pods are created at once. None: time passes.
+        in_order: whether a StatefulSet creates its pods in order; otherwise all at once.
         stored: whether the API server has admitted a pod before.
 
     Returns:
-        What controllers are to look at though it stays as it is.
+        Unchanged objects that controllers are to look at.
     """
     if update.kind == "unchanged":
         return ()
@@ -181,7 +181,7 @@ def apply(
 
 
 def _as_at(moment: Rollout, merged: Any, update: WorkloadUpdate, *, in_order: bool) -> Any:
-    """The workload with the strategy by which its controller makes the pods of that moment at once."""
+    """The workload with a strategy by which its controller creates the pods of that moment at once."""
     if isinstance(merged, Deployment) and moment == "final" and update.kind == "changed":
         strategy = replace(merged.spec.strategy, type=RECREATE, rolling_update=None)
         return replace(merged, spec=replace(merged.spec, strategy=strategy))
@@ -193,7 +193,7 @@ def _as_at(moment: Rollout, merged: Any, update: WorkloadUpdate, *, in_order: bo
 def _replace(
     obj: Pod | CustomResource, update: WorkloadUpdate, api_server: ApiServer, moment: Rollout | None, *, stored: bool
 ) -> None:
-    """The pods are new; what there is of a custom resource goes, as its controller is not known."""
+    """Create new pods; existing pods of a custom resource are deleted, as its controller is not known."""
     remove_workloads(obj, api_server)
     if moment is not None:
         _remove(update.removed, api_server)
@@ -204,12 +204,12 @@ def _replace(
         if moment is None:
             replace_pod(unbound(pod), api_server, stored=stored)
         else:
-            # Claims that are there were made for the pod with the UID that was written down.
+            # Existing claims were created for the pod with the recorded UID.
             replace_pod(pod if owns_claims(pod, api_server.state.cluster) else with_made_up_uid(pod), api_server)
 
 
 def _start_again(obj: Any, update: WorkloadUpdate, api_server: ApiServer) -> Sequence[KubernetesObject]:
-    """The pods go, and come again: a pod under its name, as it was before it was scheduled."""
+    """Restart the pods: each is deleted; a bare pod is created with its name, as before it was scheduled."""
     if isinstance(obj, Pod):
         stored = stored_pod(unstarted(obj), api_server.state.cluster)
         if isinstance(stored, Denied):
@@ -229,14 +229,14 @@ def _start_again(obj: Any, update: WorkloadUpdate, api_server: ApiServer) -> Seq
 
 
 def replace_pod(pod: Pod, api_server: ApiServer, *, stored: bool = False) -> None:
-    """The pod is new, in place of one of its name, be it at its end; `stored`: it was admitted before."""
+    """Create the pod in place of one of its name, which may have ended; `stored`: it was admitted before."""
     if pod.metadata.name:
         api_server.write(Remove(Pod, key_of(pod)), USER, None)
     api_server.write(Create(pod, stored=stored), USER, None)
 
 
 def remove_workloads(obj: Pod | CustomResource, api_server: ApiServer) -> None:
-    """The workloads of a custom resource go with their pods: else their controllers would make others."""
+    """Delete the workloads of a custom resource with their pods, which controllers would otherwise replace."""
     for each in workloads_of_custom(obj, api_server.state.cluster) if isinstance(obj, CustomResource) else ():
         api_server.write(Remove(type(each), key_of(each)), USER, None)
 

@@ -7,7 +7,6 @@ stands still: no pod is flushed, and all backoffs are over.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,7 +19,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.pod_group import PodGroup, group_of, has_groups
 from kwhatif.questions.decisions.decide import decision_of, in_full
-from kwhatif.questions.decisions.described import AtOnce, Describe, Explained, Explainer, in_the_way, without
+from kwhatif.questions.decisions.described import AtOnce, Explained, Explainer, in_the_way, without
 from kwhatif.questions.pod_groups import InstantGroupRows, decision_of_member
 from kwhatif.questions.queue_report.wakeups import wake_ups
 from kwhatif.questions.rows import owner_of
@@ -74,7 +73,7 @@ class PendingAttempts:
 
     def __init__(self, session: Session, question: QueueQuestion) -> None:
         self._engine = InstantEngine(session.state.fork(), session.profiles)
-        self._described = AtOnce(self._engine.api_server, session.profiles, self._explain)
+        self._described = AtOnce(self._engine.api_server, session.profiles, self)
         self._groups = InstantGroupRows(self._engine, session.profiles)
         self.found: list[TriedPod] = []
         self._question = question
@@ -116,16 +115,15 @@ class PendingAttempts:
         reasons = self._explained[kind] if self._is_explained(info) else None
         self.found.append(TriedPod(info, decision, result.rejectors, reasons))
 
-    def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
-        """The first of its kind is described, and a pod that is asked for by name."""
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """See `Explainer`: the first of its kind, and each pod that is asked for by name."""
         del explained
         question, info = self._question, result.pod
-        named = info.key in question.pods
-        if not question.asks_for(info) or not (named or kind_of(result) not in self._explained):
-            return None
-        return partial(self._describe, named=named)
+        return question.asks_for(info) and (info.key in question.pods or kind_of(result) not in self._explained)
 
-    def _describe(self, whole: Attempt, *, named: bool) -> Decision:
+    def describe(self, whole: Attempt) -> Decision:
+        """See `Explainer`."""
+        named = whole.cycle.pod.key in self._question.pods
         if named or self._question.explain:
             self._wake_ups.append(wake_ups(whole))
         return decision_of(whole) if named else in_full(whole)
@@ -222,8 +220,8 @@ class Replay:
         del replay
         obj = occurrence.old if occurrence.new is None else occurrence.new
         name = "" if obj is None else str(ObjectRef.of(obj))
-        for key, said in answers.items():
-            for plugin, hint in said.items():
+        for key, hints in answers.items():
+            for plugin, hint in hints.items():
                 if hint is QUEUE:
                     row = WakingRow(event=occurrence.event.label, object=name, plugin=plugin)
                     self._hinted.setdefault(key, {})[row] = None

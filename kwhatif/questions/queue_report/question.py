@@ -14,7 +14,6 @@ from kwhatif.kube.model.meta import FIRST_SECOND, LAST_SECOND, SECOND, format_ti
 from kwhatif.kube.model.pod import Pod, SchedulingEvents, pod_condition
 from kwhatif.kube.model.pod_group import group_of, has_groups
 from kwhatif.questions.decisions.decide import ignored, in_full, in_short
-from kwhatif.questions.decisions.described import Describe
 from kwhatif.questions.judging.pending_pods import in_queue_order, may_have_rejected
 from kwhatif.questions.queue_report.play import (
     PendingAttempts,
@@ -31,6 +30,7 @@ from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.pod_groups import PodGroupsRow
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueRow, QueueState, WakeUpRow
 from kwhatif.scheduler.batch import ScheduleResult
+from kwhatif.scheduler.framework.attempt import Attempt
 from kwhatif.scheduler.framework.hints import registrations
 from kwhatif.scheduler.framework.profile import profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import NO_NODES
@@ -78,7 +78,7 @@ class _Answering:
         self._at_last: dict[bytes, tuple[ScheduleResult, Decision]] = {}
         self._decisions: dict[str, Decision] = {}
         pods = [self._pending_pod(each) for each in tried if states[each.info.key] != "OtherScheduler"]
-        self._replay = Replay(session.profiles, self._before.state, pods, self._explain)
+        self._replay = Replay(session.profiles, self._before.state, pods, self)
 
     def _pending_pod(self, tried: TriedPod) -> PendingPod:
         """Plugins that reject now did so before; a pod that would fit, with unknown rejectors, stays unschedulable."""
@@ -112,13 +112,18 @@ class _Answering:
         pods = self._session.cluster.all(Pod)
         return [pods[key] for key in self._replay.new if self._question.asks_for(PodInfo(pods[key]))]
 
-    def _explain(self, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+    def explains(self, result: ScheduleResult, explained: Collection[Outcome]) -> bool:
+        """See `Explainer`: the first of its kind."""
         del explained
         kind = kind_of(result)
         if result.outcome == "Placed" or kind in self._explained or not self._question.asks_for(result.pod):
-            return None
+            return False
         self._explained.add(kind)
-        return in_full
+        return True
+
+    def describe(self, whole: Attempt) -> Decision:
+        """See `Explainer`."""
+        return in_full(whole)
 
     # --- rows ----------------------------------------------------------------------------------------
 
@@ -203,8 +208,8 @@ def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
     now = session.taken_at or session.cluster.facts.taken_at
     if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
         return Backoff()
-    initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
-    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
+    initial, maximum = (seconds * SECOND for seconds in profile.backoff_seconds)
+    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, maximum)
     if not FIRST_SECOND <= end // SECOND <= LAST_SECOND:
         return Backoff()
     return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(now)))
@@ -255,7 +260,7 @@ def _rows(
 ) -> list[QueuedPodRow]:
     """Pods that the scheduler does not try come last."""
     taken = [each.info.key for each in all_tried if states[each.info.key] not in ("Gated", "OtherScheduler")]
-    positions = {key: place for place, key in enumerate(taken, 1)}
+    positions = {key: position for position, key in enumerate(taken, 1)}
     rows = [_row(each, states[each.info.key], positions.get(each.info.key)) for each in shown]
     return sorted(rows, key=lambda row: (row.position is None, row.position or 0))
 

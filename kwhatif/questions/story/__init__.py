@@ -1,1 +1,1 @@
-"""What follows: a simulation from its first step to its end, and the story of it."""
+"""Simulations over time, and the stories about them."""

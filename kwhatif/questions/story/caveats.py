@@ -1,4 +1,4 @@
-"""The caveats of a story: what would happen in the simulated time and is not modelled, and what is assumed of pods."""
+"""The caveats of a story: what would happen in the simulated time and is not modelled, and assumptions about pods."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kwhatif.workloads.survey import survey_of
 
 
 def not_started(api_server: ApiServer, before: Cluster) -> list[str]:
-    """Pods that were starting at the beginning, and have started: if pods go, others may have waited for them."""
+    """Pods that were starting at the beginning and have started, if pods were removed that may have waited for them."""
     pods = api_server.state.cluster.all(Pod)
     return [
         f"Pod {key}"
@@ -58,7 +58,7 @@ def not_started(api_server: ApiServer, before: Cluster) -> list[str]:
 
 
 def behind_gates(api_server: ApiServer, before: Cluster) -> list[str]:
-    """Pods with readiness gates that became ready, or go and are replaced: webhooks add these gates, too."""
+    """Pods with readiness gates that became ready, or were replaced: webhooks may add these gates."""
     pods, were = api_server.state.cluster.all(Pod), before.all(Pod)
     replaced = (
         gone.pod
@@ -70,7 +70,7 @@ def behind_gates(api_server: ApiServer, before: Cluster) -> list[str]:
 
 
 def not_ready(api_server: ApiServer, before: Cluster) -> list[str]:
-    """Pods that were not ready at the start, and go and are replaced: the replacements become ready here."""
+    """Pods that were not ready at the start and were replaced: the replacements become ready here."""
     pods, nodes = before.all(Pod), before.all(Node)
     return [
         f"Pod {gone.pod}"
@@ -83,11 +83,11 @@ def not_ready(api_server: ApiServer, before: Cluster) -> list[str]:
 
 
 def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats about everything that would act within the simulated time, and is not modelled.
+    """Caveats about what would act within the simulated time and is not modelled.
 
     Args:
-        engine: a simulation that has come to its end.
-        before: the cluster as it was at its start.
+        engine: a finished simulation.
+        before: the cluster at its start.
     """
     api_server, cluster = engine.api_server, engine.api_server.state.cluster
     yield from assumed_of_new(api_server)
@@ -112,11 +112,11 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats that could change the outcome for manifests; pods are adopted by workloads of the story only.
+    """Caveats that could change the outcome for manifests; only workloads of the story adopt pods.
 
     Args:
-        engine: a simulation that has come to its end.
-        before: the cluster as it was at its start.
+        engine: a finished simulation.
+        before: the cluster at its start.
     """
     api_server = engine.api_server
     yield from assumed_of_new(api_server)
@@ -137,7 +137,7 @@ def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
 
 
 def _missed(api_server: ApiServer) -> Iterator[Caveat]:
-    """Workloads that needed the template of an unknown revision."""
+    """Caveats about workloads that needed the template of an unknown revision."""
     cluster = api_server.state.cluster
     workloads: tuple[StatefulSet | DaemonSet, ...] = (
         *cluster.all(StatefulSet).values(),
@@ -149,7 +149,7 @@ def _missed(api_server: ApiServer) -> Iterator[Caveat]:
 
 
 def _autoscalers(engine: Engine) -> Iterator[Caveat]:
-    """Autoscalers of workloads that the story changes, or removes pods of."""
+    """Caveats about autoscalers of workloads that have changed, or have lost pods."""
     history = engine.api_server.history
     concerned = {*(gone.owner for gone in history.gone.values()), *map(str, history.touched())}
     cluster = engine.api_server.state.cluster
@@ -167,7 +167,7 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
 
 
 def _orphans(api_server: ApiServer, among: Collection[ObjectRef] | None = None) -> list[str]:
-    """Pods without a controller that the selector of one matches; `among`: of one of these."""
+    """Caveats about pods without a controller that the selector of one matches; `among`: only these controllers."""
     found = (pod for pod in api_server.bare_pods() if not _is_settled(pod))
     bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     adopters = _adopters(api_server.state.cluster, {pod.metadata.namespace for pod in bare}, among)
@@ -179,14 +179,14 @@ def _orphans(api_server: ApiServer, among: Collection[ObjectRef] | None = None) 
 
 
 def _is_settled(pod: Pod) -> bool:
-    """Whether no controller would adopt it, whatever its labels."""
+    """Whether no controller would adopt the pod, whatever its labels."""
     return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
 
 
 def _adopters(
     cluster: Cluster, namespaces: Collection[str], among: Collection[ObjectRef] | None
 ) -> Mapping[str, Sequence[Selector]]:
-    """What the controllers of these namespaces select."""
+    """The selectors of the controllers in these namespaces."""
     found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
     for kind in POD_CONTROLLERS.values() if found else ():
         for key, workload in cluster.all(kind).items():
@@ -207,7 +207,7 @@ def _adopters(
 
 
 def _expiring(engine: Engine) -> list[str]:
-    """Jobs that ended in the story, and whose TTL has expired."""
+    """Caveats about Jobs that ended in the story, and whose TTL has expired."""
     cluster = engine.api_server.state.cluster
     found = []
     for event in engine.api_server.history.events:
@@ -220,7 +220,7 @@ def _expiring(engine: Engine) -> list[str]:
 
 
 def _released(engine: Engine, before: Cluster) -> list[str]:
-    """Volumes of claims that have gone."""
+    """Caveats about volumes of claims that were deleted."""
     cluster = engine.api_server.state.cluster
     made = engine.api_server.history.touched()
     found = []
@@ -237,7 +237,7 @@ def _released(engine: Engine, before: Cluster) -> list[str]:
 
 
 def _starting(engine: Engine) -> list[str]:
-    """CronJobs that are due."""
+    """Caveats about CronJobs that are due."""
     now = engine.clock.nanoseconds
     start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
     return [
@@ -248,7 +248,7 @@ def _starting(engine: Engine) -> list[str]:
 
 
 def _late(api_server: ApiServer) -> list[str]:
-    """Jobs that hold room while others are pending, and have a deadline that is not waited for."""
+    """Caveats about Jobs with a deadline that is not waited for, though their pods take room that others need."""
     found = []
     for key, job in api_server.state.cluster.all(Job).items():
         seconds, started = job.spec.active_deadline_seconds, job.status.start_time
@@ -263,16 +263,16 @@ def _late(api_server: ApiServer) -> list[str]:
 
 
 def _terminating(cluster: Cluster) -> list[str]:
-    """Namespaces that are being deleted, with pods in them."""
+    """Caveats about namespaces that are being deleted and have pods."""
     going = {key for key, each in cluster.all(Namespace).items() if each.metadata.deletion_timestamp is not None}
     full = {pod.metadata.namespace for pod in cluster.all(Pod).values()} if going else set()
     return [f"Namespace {name}" for name in sorted(going & full)]
 
 
 def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
-    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them.
+    """Budgets that allow no disruption as they cannot be counted here, though the cluster counted them.
 
-    What was not recounted is as in the input.
+    Budgets that were not recounted are as in the input.
     """
     return [
         f"PodDisruptionBudget {key}"
@@ -285,16 +285,16 @@ def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
     ]
 
 
-#: How pods are removed that their controllers replace.
+#: The ways of removal after which controllers replace pods.
 _REPLACED = ("Preempted", "Evicted", "TaintEviction", "DeviceTaintEviction", "PodGC", "Deleted")
 
 
 def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """The caveats of `caveats_of_end`, those of what is not modelled, and of what the input lacks.
+    """The caveats of `caveats_of_end`, and those about what is not modelled, or missing in the input.
 
     Args:
-        engine: a simulation that has come to its end.
-        before: the cluster as it was at its start.
+        engine: a finished simulation.
+        before: the cluster at its start.
     """
     yield from caveats_of_end(engine)
     yield from gaps_of(engine, before)
@@ -308,20 +308,20 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def _uses_volumes(engine: Engine) -> bool:
-    """Whether pods with claims were made."""
+    """Whether pods with claims were created."""
     pods = engine.api_server.state.cluster.all(Pod)
     made = map(pods.get, engine.api_server.history.keys(Pod, "created"))
     return any(pod is not None and any(claim_names(pod)) for pod in made)
 
 
 def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """Those of `caveats_of_story` that could change the outcome for manifests, and do not exist without them.
+    """The caveats of `caveats_of_story` that could change the outcome for manifests, and do not exist without them.
 
-    Left out are events in time, such as runs of CronJobs, and pods that are left on nodes that were already lost.
+    Without those about later events, such as runs of CronJobs, and about pods on nodes that were already lost.
 
     Args:
-        engine: a simulation that has come to its end.
-        before: the cluster as it was at its start.
+        engine: a finished simulation.
+        before: the cluster at its start.
     """
     yield from caveats_of_end(engine, before)
     yield from gaps_of_verdict(engine, before)
@@ -330,11 +330,11 @@ def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 
 
 def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
-    """Owners that did not replace pods though they would have; pods that were left where they are.
+    """Caveats about the end: owners that replaced no pods, pods that were not created or not evicted, and resizes.
 
     Args:
-        engine: a simulation that has come to its end.
-        before: leave out the pods on nodes whose taints are as they were in this cluster.
+        engine: a finished simulation.
+        before: pods on nodes with the same taints as in this cluster are left out.
     """
     silent = [gone.owner for gone in engine.api_server.history.gone.values() if gone.owner and gone.how in _REPLACED]
     seen = set(map(str, engine.api_server.history.touched())) if silent else set[str]()
@@ -353,7 +353,7 @@ def caveats_of_end(engine: Engine, before: Cluster | None = None) -> Iterator[Ca
 
 
 def in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
-    """The caveats, with those about silent owners merged into one, and those about what-ifs that were cut."""
+    """The caveats, with one about all silent owners, and one about all what-ifs that were cut short."""
     owners: dict[str, None] = {}
     cut: dict[float, dict[str, None]] = {}
     count = 0

@@ -17,14 +17,14 @@ from kwhatif.workloads.names import ordinal_of
 from kwhatif.workloads.stateful_set import first_to_roll
 
 _REVISION = "controller-revision-hash"
-#: Kinds whose pods have to be ready; those of Jobs only have to end.
+#: Kinds whose pods have to become ready; pods of Jobs only have to end.
 _SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
 #: Events that create or remove a pod.
 _CHURN: frozenset[Verb] = frozenset({"created", "deleted", *GONE_VERBS.values()})
 
 
 def stuck_rollouts(engine: Engine) -> frozenset[str]:
-    """Rollouts of this simulation that are stuck: there are pods of two revisions."""
+    """Stuck rollouts: changed workloads with pods of two revisions."""
     return frozenset(_stuck(engine))
 
 
@@ -48,13 +48,13 @@ def _stuck(engine: Engine) -> Iterator[str]:
 
 
 def terminating_pods(engine: Engine) -> frozenset[str]:
-    """Terminating pods whose end is not reported."""
+    """Terminating pods whose end no kubelet reports."""
     pods = engine.api_server.state.cluster.all(Pod)
     return frozenset(key for key, pod in pods.items() if pod.metadata.deletion_timestamp is not None)
 
 
 def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
-    """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, where a canary ends."""
+    """Whether a rollout replaces the pod; pods of a StatefulSet below its partition are kept, as for a canary."""
     if isinstance(workload, DaemonSet):
         return True
     first, number = first_to_roll(workload), ordinal_of(pod.metadata, workload.metadata.name)
@@ -62,7 +62,7 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
 
 
 def unavailable_pods(engine: Engine) -> Counter[str]:
-    """The number of new running pods that never become ready, by workload."""
+    """The number of new pods that never become ready, by workload."""
     api_server = engine.api_server
     pods = api_server.state.cluster.all(Pod)
     made = api_server.history.keys(Pod, "created")
@@ -79,7 +79,7 @@ def _waits_to_be_ready(pod: Pod) -> bool:
 
 
 def participants(engine: Engine) -> frozenset[str]:
-    """The workloads in the loop in which the simulation ended; none if it has settled."""
+    """The workloads in the endless loop; none if the simulation has settled."""
     if engine.cycle is None:
         return frozenset()
     return frozenset(_participants(engine, engine.cycle))
@@ -123,7 +123,7 @@ def loop_row(engine: Engine, cycle: EndlessLoop) -> CycleRow:
 
 
 def _causes(preemptor: Pod) -> Iterator[LoopCause]:
-    """The rules of the preemptor that its returning victims may conflict with."""
+    """The rules of the preemptor that may conflict with its victims when they return."""
     affinity = preemptor.spec.affinity
     if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
         yield "anti-affinity"
@@ -132,7 +132,7 @@ def _causes(preemptor: Pod) -> Iterator[LoopCause]:
 
 
 def makes_pods(engine: Engine, before: Cluster) -> bool:
-    """Whether there are pods that do not stand in for others like them: those use what the others gave back."""
+    """Whether there are additional pods, or pods of a new template: other new pods use what the replaced ones used."""
     if any(gone.how == "RolledOut" for gone in engine.api_server.history.gone.values()):
         return True
     was, now = (

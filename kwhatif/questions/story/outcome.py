@@ -49,7 +49,7 @@ class Without:
     def at(self, second: float) -> Engine:
         """The simulation at that second, after all reactions; read-only.
 
-        An endless loop stays where it was found: it has no end to compare with.
+        An endless loop is not played further: it has no end to compare with.
         """
         if is_reference():
             plain = self._again()
@@ -76,7 +76,7 @@ def _go_on(engine: Engine, second: float) -> None:
 
 
 def pending_pods(engine: Engine) -> Iterator[PendingRow]:
-    """Pods that have no node when nothing happens any more, of those that exist."""
+    """The existing pods without a node when nothing happens any more."""
     for key, info in sorted(engine.api_server.state.pending.items()):
         pod = info.pod
         if pod.metadata.deletion_timestamp is not None:
@@ -93,9 +93,9 @@ def pending_pods(engine: Engine) -> Iterator[PendingRow]:
 
 
 def not_made(engine: Engine) -> Iterator[PendingRow]:
-    """The pods beyond those that are created that are certainly pending.
+    """Pods beyond the limit of created ones that are certainly pending.
 
-    They are if a pod like them is pending; otherwise those for which all nodes together have no room.
+    All of them are if a created pod of the workload is pending; otherwise those for which all nodes have no room.
     """
     api_server = engine.api_server
     room = room_for_pods(engine.scheduler.profiles, api_server.state.cluster) if api_server.limits.short else None
@@ -122,9 +122,9 @@ def not_made(engine: Engine) -> Iterator[PendingRow]:
 
 
 def failed(engine: Engine) -> tuple[FailedRow, ...]:
-    """Those that have failed since the first action, with the controller's message.
+    """The Jobs that have failed since the first action, with the controller's message.
 
-    Left out are Jobs that reach their deadline: they would anyway, or would have completed before.
+    Jobs at their deadline are left out: they would fail anyway, or would have completed before.
     """
     jobs = engine.api_server.state.cluster.all(Job)
     found: dict[str, FailedRow] = {}
@@ -138,9 +138,9 @@ def failed(engine: Engine) -> tuple[FailedRow, ...]:
 
 
 def refused(engine: Engine) -> tuple[RefusedRow, ...]:
-    """The workloads that lack pods, with the API server's messages.
+    """The workloads whose pods the API server refuses, with its messages.
 
-    Without pods beyond the simulation's limits: only the simulation refuses those.
+    Pods beyond the simulation's limits are left out: only the simulation refuses those.
     """
     found: dict[str, RefusedRow] = {}
     for refusal in engine.reactions.refusals.values():
@@ -162,7 +162,7 @@ class Ending:
     """A finished simulation, compared with the world without the question at that second."""
 
     def __init__(self, engine: Engine, without: Engine | None = None) -> None:
-        """`without`: None if the question has no action: then everything that happens is the answer."""
+        """`without`: the simulation without the question; None if the question has no action."""
         self.engine = engine
         self.without = without
         #: The workloads that never settle, with or without the question.
@@ -172,14 +172,14 @@ class Ending:
 
     @cached_property
     def pending(self) -> tuple[PendingRow, ...]:
-        """The pods without a node, and those that would be pending but are not created."""
+        """The pods without a node, and the pods that are not created and would be pending."""
         rows = (*pending_pods(self.engine), *not_made(self.engine))
         if self.without is None:
             return rows
         return tuple(self._marked(rows, (*pending_pods(self.without), *not_made(self.without))))
 
     def _marked(self, rows: Iterable[PendingRow], others: Iterable[PendingRow]) -> Iterator[PendingRow]:
-        """Mark as many of each workload as pending anyway as are pending without the question, the same pods first."""
+        """Mark pods as pending anyway: as many of each workload as without the question, the same pods first."""
         there, left = set[str](), Counter[str]()
         for row in others:
             there.add(row.pod)
@@ -199,7 +199,7 @@ class Ending:
 
     @property
     def fallen_short(self) -> tuple[str, ...]:
-        """The workloads that permanently have fewer pods: new ones are refused, or they have failed."""
+        """The workloads that stay short of pods: new ones are refused, or Jobs have failed."""
         refused = (row.workload for row in self.refused if not row.anyway)
         return (*refused, *(row.workload for row in self.failed if not row.anyway))
 
@@ -212,7 +212,7 @@ class Ending:
     # --- workloads -----------------------------------------------------------------------------------
 
     def standing(self, workload: str) -> Standing:
-        """Its counts without the question; if there is no action, those before."""
+        """The counts of the workload without the question; before it, if there is no action."""
         tally = self.engine.tally
         return (tally.before if self.without is None else self.without.tally.workloads).get(workload, _NOTHING)
 
@@ -224,7 +224,7 @@ class Ending:
         return workload in self.restless or after is other or _numbers(after) == _numbers(other)
 
     def lacks(self, workload: str) -> int:
-        """How many fewer pods it has than without the question."""
+        """How many pods fewer the workload has than without the question."""
         after = self.engine.tally.workloads.get(workload, _NOTHING)
         return max(self.standing(workload).pods - after.pods, 0)
 
@@ -293,16 +293,16 @@ class Ending:
 
     @cached_property
     def settled(self) -> Settled:
-        """The worst end of everything."""
+        """The worst end, whatever its cause."""
         return self._worst(None)
 
     @cached_property
     def caused(self) -> Settled:
-        """The worst end that is due to the question."""
+        """The worst end that the question has caused."""
         return self.settled if self.without is None else self._worst(self.without)
 
     def _worst(self, without: Engine | None) -> Settled:
-        """The worst end that is not the same in the other world."""
+        """The worst end that `without` does not have, too."""
         engine, endless = self.engine, self._endless(without)
         if endless is not None:
             return endless
@@ -321,12 +321,12 @@ class Ending:
 
     @property
     def is_cycle_anyway(self) -> bool:
-        """Whether only objects take part in the loop that never settle without the question either."""
+        """Whether all workloads in the loop never settle without the question either."""
         return bool(self.restless) and self.participants <= self.restless
 
 
 def _is_over(engine: Engine, without: Engine) -> bool:
-    """Whether the same thing is still under way."""
+    """Whether the same object is still not finished in both."""
     return engine.under_way == without.under_way
 
 

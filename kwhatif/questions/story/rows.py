@@ -1,4 +1,4 @@
-"""From a finished simulation to the story of a report."""
+"""The rows of a story, from a finished simulation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from kwhatif.simulation.resizes import REFUSING_VERBS
 from kwhatif.simulation.resizing import PENDING
 from kwhatif.simulation.tally import Standing
 
-#: Taints that only repeat what a node's spec and conditions say.
+#: Taints that repeat a node's spec and conditions.
 _SAID_ALREADY = (
     "node.kubernetes.io/unschedulable",
     "node.kubernetes.io/not-ready",
@@ -91,7 +91,7 @@ def _all_gone(engine: Engine) -> Iterable[tuple[str, Gone]]:
 
 
 def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[CommandRow]:
-    """Those of the resized pods (`namespace/name`) whose resize is not granted, each as a command."""
+    """A row for each resized pod (`namespace/name`) whose resize is not granted."""
     events = engine.api_server.history.events
     for key in pods:
         pod = engine.api_server.state.cluster.get(Pod, key)
@@ -105,7 +105,7 @@ def resizes_not_granted(pods: Iterable[str], engine: Engine) -> Iterator[Command
 
 
 def command_row(drain: KubectlDrain, engine: Engine, start: float) -> CommandRow:
-    """A drain that began at that second of the simulation, and what it prints."""
+    """The row about a drain that began at that second of the simulation, with its output."""
     end = engine.evictors.ended.get(drain.name, engine.clock.now)
     errors = [error for failed in drain.failures.values() for error in failed]
     return CommandRow(
@@ -261,7 +261,7 @@ class Runs(NamedTuple):
 
 
 def compared_runs(runs: Runs, stories: Iterable[Story]) -> RunsRow:
-    """What many runs with other choices have in common, and how often the rest occurs: the most frequent first."""
+    """What happens in all runs with other choices, and how often other facts occur; the most frequent first."""
     counts = Counter[tuple[What, str]]()
     seconds: list[float] = []
     concerned: set[str] = set()
@@ -284,7 +284,7 @@ def compared_runs(runs: Runs, stories: Iterable[Story]) -> RunsRow:
     )
 
 
-#: What counts more comes first.
+#: The more important facts come first.
 _ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted", "evicted", "overrun")
 
 

@@ -28,7 +28,7 @@ from kwhatif.simulation.parameters import Parameters
 
 
 class SettledCluster:
-    """The settled cluster: the start of scenarios, each on a fork of its own."""
+    """The settled cluster, where scenarios start, each on its own fork."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class SettledCluster:
         self.was_endless = self.engine.cycle is not None
         #: The cluster at any later second, without any action.
         self.without = Without(self.engine, lambda: self._begin()[0])
-        #: Whether what is asked is still waited for: see `Engine`.
+        #: Whether the answer is still waited for: see `Engine`.
         self.is_awaited: Callable[[], bool] = is_always_awaited
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
@@ -80,7 +80,7 @@ class SettledCluster:
 
 
 class Simulation:
-    """A simulation in which something happens to nodes, and what is worse at its end."""
+    """A simulation in which something happens to nodes, and its harm."""
 
     #: The pods that do not go, or are lost without a replacement, and why.
     blocked: tuple[BlockedRow, ...] = ()
@@ -115,7 +115,7 @@ class Simulation:
 
     @property
     def preempted(self) -> int:
-        """How many pods were evicted in turn."""
+        """How many pods were preempted as a result."""
         gone = self.engine.api_server.history.gone.items()
         since = [(uid, each) for uid, each in gone if each.how == "Preempted" and each.at >= self.base.start]
         return sum(not self.ending.is_gone_anyway(uid, each) for uid, each in since)
@@ -190,7 +190,7 @@ def _critical(priorities: Iterable[int]) -> int:
 
 
 def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
-    """How much is worse than before: pending critical pods, pending pods, broken budgets, evictions in turn."""
+    """The harm, as numbers to compare: more pending critical pods, pending pods, broken budgets, preempted pods."""
     before = since.api_server.state.pending
     waiting = [info.priority for key, info in engine.api_server.state.pending.items() if key not in before]
     overruns = sum(each.overrun for each in engine.tally.budgets.values())
@@ -219,11 +219,11 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
 
 
 class Named(Protocol):
-    """Anything that can be asked about by itself."""
+    """Something with a unique name."""
 
     @property
     def name(self) -> str:
-        """No other one has it."""
+        """The unique name."""
 
 
 class AboutNodes(Named, Protocol):
@@ -242,11 +242,11 @@ Outcome = TypeVar("Outcome", bound=Named)
 class ScenarioPlayer(ABC, Generic[S, Outcome]):
     """Plays scenarios of one cluster, one at a time. In another process it lets the cluster settle again."""
 
-    #: What is asked about each scenario, as far as it makes a difference to outcomes.
+    #: The parts of the question that make a difference to outcomes.
     question: object
 
     def __init__(self, session: Session, parameters: Parameters, edits: Sequence[Edit] = ()) -> None:
-        """`edits` are made, and have settled, before all scenarios."""
+        """`edits` are made before all scenarios, and the cluster settles."""
         self.session = session.with_owners()
         self.parameters = parameters
         self.edits = tuple(edits)
@@ -256,13 +256,13 @@ class ScenarioPlayer(ABC, Generic[S, Outcome]):
 
     @cached_property
     def base(self) -> SettledCluster:
-        """The start of all scenarios; it is played to its end, as nothing can be said without it."""
+        """The start of all scenarios; it is always played to its end."""
         base = SettledCluster(self.session, self.parameters, self._prepare if self.edits else None)
         base.is_awaited = self._is_still_awaited
         return base
 
     def _is_still_awaited(self) -> bool:
-        """`is_awaited`, which may be set later than the start is played."""
+        """Whether outcomes are still waited for; `is_awaited` may be set after the start was played."""
         return self.is_awaited()
 
     def _prepare(self, engine: Engine) -> None:
@@ -296,9 +296,9 @@ class ScenarioPlayer(ABC, Generic[S, Outcome]):
 
 
 def together(session: Session, scenarios: Iterable[OfNodes]) -> list[OfNodes]:
-    """The scenarios ordered so that those of the same workloads follow each other.
+    """The scenarios, with those of the same workloads next to each other.
 
-    Results for a workload's pods serve the next scenario, and are dropped later.
+    Results for a workload's pods are reused by the next scenario, and dropped later.
     """
 
     def workloads(scenario: OfNodes) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`simulate`: what follows from these steps, in order, each once the one before has settled."""
+"""`simulate`: what happens after these steps, in order, each once the one before has settled."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
 def begin(
     session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
 ) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A settled simulation of the cluster as it is, and the assumptions for that.
+    """A settled simulation of the cluster as it is, and the assumptions about it.
 
     `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
     """
@@ -85,7 +85,7 @@ def begin(
     state = session.state.fork()
     controllers = (*all_controllers(parameters.node_monitor_grace_period), *session.autoscalers())
     clock = Clock(start_of(state.cluster) if start is None else start)
-    # The disruption controller runs all the time: it has counted before the first action.
+    # The disruption controller has counted before the first action.
     budgets = list(recounted(SimulatedView(state, clock)))
     state.apply(*map(Upsert, budgets))
     caveats = (*session.inferred, *_recounted(budgets, session))
@@ -97,7 +97,7 @@ def begin(
 def _edited(session: Session) -> Iterator[tuple[KubernetesObject | None, KubernetesObject]]:
     """Edited objects that ownership may depend on: before and after.
 
-    What they have created is already owned, except for pods that are created by hand.
+    Created objects already have owners, except pods that are created by hand.
     """
     if session.unedited is None:
         return
@@ -158,7 +158,7 @@ def simulate(
 
 
 def played(session: Session, steps: Sequence[SourcedEdit], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
-    """The story of these steps, and its caveats; objects that the API server refuses are left out without an error.
+    """The story of these steps, and its caveats; objects that the API server refuses are skipped.
 
     Raises:
         InputError: a step names an object that does not exist at that point.
@@ -203,10 +203,10 @@ def _play(
 def _without(
     session: Session, steps: Sequence[SourcedEdit], engine: Engine, again: Callable[[Session], Callable[[], Engine]]
 ) -> Without | None:
-    """The world without the steps; if there are none, without the edits; None without either.
+    """The simulation without the steps; if there are none, without the edits; None if there are no edits either.
 
     Args:
-        session: the cluster, with its edits: if there are steps, they are in both worlds.
+        session: the cluster with its edits; if there are steps, both simulations have the edits.
         steps: the actions.
         engine: the simulation before the first step.
         again: how a simulation of a session begins.
@@ -218,37 +218,37 @@ def _without(
 
 
 def applied_in(steps: Sequence[SourcedEdit]) -> Iterator[object]:
-    """What is applied in any step."""
+    """The objects that the steps apply."""
     return (obj for step in steps if isinstance(step.edit, Apply) for obj in step.edit.objects)
 
 
 def _changes(steps: Sequence[SourcedEdit]) -> bool:
-    """Whether there is any action, and not only waiting."""
+    """Whether any step is an action, not only waiting."""
     return any(not isinstance(step.edit, Wait | Settle) for step in steps)
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
-    """Whether the next step starts before this one has settled."""
+    """Whether the next step starts before the cluster has settled."""
     if isinstance(step, Wait):
         return after is not None
     return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
 
 
 class StepPlayer:
-    """Performs the steps of a question in one simulation."""
+    """Performs the steps of a question in a simulation."""
 
     def __init__(self, engine: Engine, namespace: str) -> None:
         self.engine = engine
         #: Whether it continues if the API server refuses an object.
         self.lenient = False
-        #: Drains with the second at which each began; and what was refused.
+        #: Drains, each with the second at which it began, and refused commands.
         self._commands: list[tuple[KubectlDrain, float] | CommandRow] = []
         #: The pods that it has resized.
         self._resized: dict[str, None] = {}
         self._namespace = namespace
 
     def perform(self, step: SourcedEdit) -> None:
-        """Do the step, with all immediate reactions.
+        """Perform the step, with all immediate reactions.
 
         Raises:
             InputError: it names an object that does not exist, or is refused.

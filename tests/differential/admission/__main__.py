@@ -3,8 +3,6 @@
 `--save FILE` keeps the cases with their answers, as fixtures.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What cases are made of: a seeded choice, and values that are worth choosing from."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

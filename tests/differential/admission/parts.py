@@ -1,7 +1,5 @@
 """Tolerations, affinity, spreading, volumes: what stands in a pod's spec beside its containers."""
 
-from __future__ import annotations
-
 from tests.differential.admission.dice import KEYS, TAINTS, TOPOLOGIES, VALUES, Dice, Json
 
 

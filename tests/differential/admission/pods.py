@@ -1,7 +1,5 @@
 """Pods and claims that come. Most are fine; some have one thing wrong with them, few have two."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

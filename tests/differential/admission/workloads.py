@@ -1,7 +1,5 @@
 """Workloads that come: whether the API server takes them says their template, their selector, their numbers."""
 
-from __future__ import annotations
-
 from tests.differential.admission.dice import Json
 from tests.differential.admission.pods import Pods
 

@@ -1,7 +1,5 @@
 """KubeSchedulerConfiguration: arguments of every plugin, plugins switched on, off and re-weighted, several profiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

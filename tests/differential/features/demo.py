@@ -1,7 +1,5 @@
 """A cluster as `kubectl get -o yaml` dumps it: workloads with their controllers' pods, and everything that servers add."""
 
-from __future__ import annotations
-
 from tests.differential.cluster import classes_of
 from tests.differential.dice import Dice
 from tests.differential.features import preemption, spread

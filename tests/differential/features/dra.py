@@ -1,7 +1,5 @@
 """Dynamic resource allocation: claims to satisfy, claims held by others, extended resources behind devices."""
 
-from __future__ import annotations
-
 from tests.differential import claims
 from tests.differential.claims import allocate, claim, owned_by, reserve, spec_of, use
 from tests.differential.devices import API, GPU, NIC, Devices, Slot

@@ -1,7 +1,5 @@
 """What holds a pod back, or lets it in: gates, classes, features, missing claims, clusters without nodes."""
 
-from __future__ import annotations
-
 from tests.differential.scene import Object, Scene, main_container, namespace_of
 
 FEATURES = (

@@ -1,7 +1,5 @@
 """Images that nodes have already, under odd names."""
 
-from __future__ import annotations
-
 from tests.differential.scene import Object, Scene, main_container
 
 NAMES = (

@@ -1,7 +1,5 @@
 """Inter-pod affinity and anti-affinity, required and preferred, the pod's own and that of running pods."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.differential.scene import HOSTNAME, REGION, ZONE, Object, Scene, namespace_of
 from tests.differential.selectors import label_pods, namespace_selector, selector

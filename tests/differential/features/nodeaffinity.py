@@ -1,7 +1,5 @@
 """Node selectors, required and preferred node affinity, numbers, and names of nodes."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.differential.scene import HOSTNAME, ZONE, Object, Scene, labels_of
 

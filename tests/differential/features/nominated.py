@@ -1,7 +1,5 @@
 """Pods that preemption promised a node: others in the candidate's way, and the candidate itself."""
 
-from __future__ import annotations
-
 import copy
 
 from tests.differential.cluster import cpu_of, new_pod, sized

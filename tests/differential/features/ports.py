@@ -1,7 +1,5 @@
 """Host ports: protocols, addresses, the host's network, sidecars."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene
 

@@ -1,7 +1,5 @@
 """Whom to evict: budgets, equal priorities, terminating victims, missing start times, policies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.differential.pressure import press

@@ -1,7 +1,5 @@
 """Requests of every shape: init containers, sidecars, pod level, overhead, resizes, devices, odd notations."""
 
-from __future__ import annotations
-
 from tests.differential import quantities
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene, main_container, requests_of

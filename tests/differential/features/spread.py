@@ -1,7 +1,5 @@
 """Topology spread: hard and soft, minDomains, node policies, label keys, defaults by Services and controllers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.differential.dice import Dice

@@ -1,7 +1,5 @@
 """Taints of every effect, cordoned nodes, and tolerations of every form."""
 
-from __future__ import annotations
-
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene
 

@@ -1,7 +1,5 @@
 """Claims bound and unbound, limits, zones, disks in use, ephemeral volumes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.differential.scene import HOSTNAME, Object, Scene, namespace_of, uid_of

@@ -1,7 +1,5 @@
 """API defaulting: what is filled in, and that nothing else is touched."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from typing import Any

@@ -1,7 +1,5 @@
 """The status that the disruption controller would write for a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Label keys become requirements of the selectors, once."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.admission.label_keys import merge_label_keys

@@ -1,7 +1,5 @@
 """A decoded cluster becomes what the API server would have in store, and the caveats say what was assumed."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.admission.load import admit, is_stored

@@ -1,7 +1,5 @@
 """New objects: workloads that the API server would not take, and when a device was tainted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Admission beyond the recordings: namespaces, what is said of changes, replicas."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Priority: what a pod of a cluster counts as, and what the API server says about a new one."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.admission.outcome import Denied, Forbidden, ObjectNotFound

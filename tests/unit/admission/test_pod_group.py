@@ -3,8 +3,6 @@
 (`bin/gangs --admission` in `tests/oracle/gangs` writes their answers into the file.)
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

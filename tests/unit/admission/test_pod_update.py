@@ -1,7 +1,5 @@
 """Updates of pods: what may change, with the API server's messages; resizes as a real one answered them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The running account of quotas: what it begins with, and what comes back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """What a VerticalPodAutoscaler gives a new pod: the tables of its own tests (1.7: `capping`, `limit_and_request_scaling`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

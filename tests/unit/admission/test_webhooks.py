@@ -1,7 +1,5 @@
 """Which webhooks and admission policies would be asked about a new object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

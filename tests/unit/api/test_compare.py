@@ -1,7 +1,5 @@
 """What is different between two answers to one question."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

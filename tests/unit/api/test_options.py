@@ -1,7 +1,5 @@
 """Options that are declared once say the same to the library, the command line and the simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, get_type_hints
 

@@ -4,8 +4,6 @@ fixtures/library/signatures.txt has every public name. `pytest tests/unit/api --
 that is new is a minor version; one that is gone or different is a major version (docs/api.md, "Versions").
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What an expression may cost: harmful ones end at once, with the API server's error, and before anything is made."""
 
-from __future__ import annotations
-
 import json
 from time import perf_counter
 from typing import Any

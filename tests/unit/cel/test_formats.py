@@ -1,7 +1,5 @@
 """Named formats."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.cel import compile_expression

@@ -1,7 +1,5 @@
 """Kubernetes' CEL libraries: lists, regular expressions, quantities and versions."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """IP addresses, networks and URLs."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.cel import CelRuntimeError, compile_expression

@@ -1,7 +1,5 @@
 """CEL expressions: their semantics where they are easily got wrong, and device selectors."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The examples for Prometheus, Grafana and the cluster say what is served, and ask for no more than is needed."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Claims that are made for pods, bound, and released."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

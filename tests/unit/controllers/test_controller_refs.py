@@ -1,7 +1,5 @@
 """Who lets go of what it does not select any more, and who adopts what nobody owns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

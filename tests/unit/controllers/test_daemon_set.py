@@ -1,7 +1,5 @@
 """DaemonSets: who has a pod, who loses it, and rolling updates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Deployments: rollouts, scaling, pausing and history, with the ReplicaSets' own controller."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

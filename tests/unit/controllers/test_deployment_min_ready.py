@@ -1,7 +1,5 @@
 """`minReadySeconds` of a Deployment: it reaches the ReplicaSet that is there, and pods are waited for that long."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.workload import ReplicaSet

@@ -1,7 +1,5 @@
 """Device taint eviction: who leaves a tainted device, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The disruption controller: which budgets it recounts, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

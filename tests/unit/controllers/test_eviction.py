@@ -1,7 +1,5 @@
 """The Eviction API: who may go, and what is said to the others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What goes with its owner, and what stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

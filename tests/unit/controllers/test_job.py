@@ -1,7 +1,5 @@
 """Jobs: which pods they make and when, what counts as failed, and how they end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The node lifecycle controller: conditions, taints, silent kubelets, and zones of which much is lost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """podgc: which pods it removes by force, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

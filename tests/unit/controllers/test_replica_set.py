@@ -1,7 +1,5 @@
 """ReplicaSets and ReplicationControllers: who is replaced when, and who goes first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """StatefulSets: pods one by one under their names, revisions, and claims."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Taint eviction: who leaves a node with NoExecute taints, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Decoding and refusing policies in the descheduler's words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """NodeFit and anti-affinity: which of the pods that are on a node count."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.descheduler.node_fit import NodeFit, OtherNodes

@@ -1,7 +1,5 @@
 """The structured allocator: which devices a claim gets on a node."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Devices: which of them rules taint, and the classes behind extended resources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Partitions that share counters, and devices that claims share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

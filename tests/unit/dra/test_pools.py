@@ -1,7 +1,5 @@
 """Pools of devices, and how many devices of a class a node has."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.dra.pools import DeviceUsage, Pool, inventory

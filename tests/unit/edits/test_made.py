@@ -1,7 +1,5 @@
 """Edits that kwhatif proposes: their text means the same edit."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.edits import made

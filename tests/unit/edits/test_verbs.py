@@ -1,7 +1,5 @@
 """Every verb: what it changes, and how it is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

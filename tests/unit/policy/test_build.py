@@ -1,7 +1,5 @@
 """What is wrong with a policy is reported by field; what is right means what the schema says."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Any

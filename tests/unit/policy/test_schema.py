@@ -1,7 +1,5 @@
 """`docs/policy.md` lists every field, rule and caveat as the code has them."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Two clusters: what is different, as single changes; and which of them make an answer another one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import kwhatif

@@ -1,7 +1,5 @@
 """Groups of pods in all commands: the gang is judged as a whole, and that is said."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

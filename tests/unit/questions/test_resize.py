@@ -1,7 +1,5 @@
 """A pod that is resized in place: who decides what, what stands in the way, and that the simulation says the same."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

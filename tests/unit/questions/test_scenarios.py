@@ -1,7 +1,5 @@
 """The same question of every node alone: each answer is what the command says of that node; and the rule `survives`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

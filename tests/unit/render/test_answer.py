@@ -1,7 +1,5 @@
 """Whole reports as tables: what comes first, what is said once, and that no name is broken."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks: one model, drawn for a terminal and as Markdown; nothing in their texts acts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from io import StringIO
 

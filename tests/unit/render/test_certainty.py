@@ -1,7 +1,5 @@
 """How sure statements are: every kind of caveat is sorted, and the facts of a report decide."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Node names: the shared suffix once, and nothing cut that is not shared."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import pytest

@@ -1,7 +1,5 @@
 """Rejected nodes in groups, the nearest miss first; victims by owner, and how their budgets run down."""
 
-from __future__ import annotations
-
 from kwhatif.render.evidence import rejected_groups, victim_groups
 from kwhatif.report.decision import BudgetRow, CandidateRow, ObjectionRow, RejectedRow, VictimRow
 from kwhatif.scheduler.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint

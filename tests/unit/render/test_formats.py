@@ -1,7 +1,5 @@
 """The formats for other tools: valid by their schemas, whatever names and messages hold."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

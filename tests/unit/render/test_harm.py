@@ -1,7 +1,5 @@
 """The line of a finding agrees in number, and says of whom it speaks."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 import pytest

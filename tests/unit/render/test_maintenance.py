@@ -1,7 +1,5 @@
 """The first line of `drain --each` and `outage --each`."""
 
-from __future__ import annotations
-
 import io
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Markdown: what it says, and that nothing from manifests or cluster is markup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

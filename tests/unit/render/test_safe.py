@@ -1,7 +1,5 @@
 """Texts of the input that are shown: of a megabyte only the ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.render.markdown import code

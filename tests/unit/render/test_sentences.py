@@ -1,7 +1,5 @@
 """What is said about devices and claims."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.render.sentences import sentence

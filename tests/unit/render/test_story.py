@@ -1,7 +1,5 @@
 """What happened, with equal things as one line; and how it could have been avoided."""
 
-from __future__ import annotations
-
 from io import StringIO
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables in narrow terminals: names stay whole as long as there is room, and nothing is lost when there is not."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

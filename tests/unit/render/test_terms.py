@@ -1,7 +1,5 @@
 """What `kwhatif explain` says: short, about words that reports use, and found however they are written."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What becomes of many pods, in one sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.render.workloads import sentence, victims_by_owner

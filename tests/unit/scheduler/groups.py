@@ -1,7 +1,5 @@
 """PodGroups and their pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kwhatif.kube.model.meta import ObjectMeta

@@ -1,7 +1,5 @@
 """From a configuration to profiles: what runs where, and everything that kube-scheduler would refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

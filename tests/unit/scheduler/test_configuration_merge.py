@@ -1,7 +1,5 @@
 """How a configuration's plugin sets lie over the default ones, and unfold over the extension points."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.catalog import Entry

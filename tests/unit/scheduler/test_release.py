@@ -1,7 +1,5 @@
 """Releases: their defaults are upstream's, and their rules differ where upstream's do."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

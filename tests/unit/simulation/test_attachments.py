@@ -1,7 +1,5 @@
 """Volumes that one node may have: who waits for them, and until when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Times that a simulation writes."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.meta import format_time, parse_time

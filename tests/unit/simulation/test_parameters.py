@@ -1,7 +1,5 @@
 """What is up to chance: the convention, and what a seed makes of each occasion."""
 
-from __future__ import annotations
-
 from kwhatif.simulation.parameters import Chance
 
 NAMES = [f"n{number}" for number in range(5)]

@@ -1,7 +1,5 @@
 """The engine with the workloads' own controllers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

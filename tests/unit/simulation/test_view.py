@@ -1,7 +1,5 @@
 """The order in which a controller finds what it owns."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference

@@ -1,7 +1,5 @@
 """Files of node groups and of instance types: what is wrong is said with its field, all at once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from io import BytesIO

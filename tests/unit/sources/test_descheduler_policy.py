@@ -1,7 +1,5 @@
 """A policy of the descheduler as it stands in a file, and in the ConfigMap of an installed one."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of usage, in each of their forms, and everything that may be wrong with them."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from typing import Any

@@ -1,7 +1,5 @@
 """Nodes with their pods, and the shapes of nodes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The scheduler's order of nodes, and the image states of the cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import given

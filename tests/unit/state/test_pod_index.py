@@ -1,7 +1,5 @@
 """Pods by namespace and labels, and by affinity terms, kept up while pods come and go."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.matching.labels import compile_selector

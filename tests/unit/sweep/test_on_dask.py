@@ -1,7 +1,5 @@
 """On a Dask cluster, with real workers that are processes: the same report, though one of them is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

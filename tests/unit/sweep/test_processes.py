@@ -1,7 +1,5 @@
 """Whoever plays the scenarios, in whatever order: the report is the same, byte for byte."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -10,6 +10,7 @@ from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.node import Node
 from kwhatif.kube.model.pod import Pod
+from kwhatif.questions.decisions.described import WorkloadExplainer
 from kwhatif.questions.judging.manifest_rollout import Planned
 from kwhatif.questions.judging.pending_pods import PendingPods
 from kwhatif.questions.judging.run import InstantRun
@@ -40,7 +41,7 @@ def plan_update(new: Any, there: Cluster, rollout: Rollout = "final") -> Update:
     session = Session.of(there)
     planned = Planned(Applied(new, SourceRow(file="")), new, plan, plan.removed, is_refused=plan.denied is not None)
     pending = PendingPods(session, session.state, [planned], wanted=(), counts=False)
-    played = InstantRun(session, session.state.fork(), [planned], pending, lambda *_: None, rollout).play()
+    played = InstantRun(session, session.state.fork(), [planned], pending, WorkloadExplainer("nothing"), rollout).play()
     before, after = there.all(Pod), played.api_server.state.cluster
     added = [made for key, made in after.all(Pod).items() if key not in before or _is_another(before[key], made)]
     return Update(plan.kind, planned.removed, added, plan.caveat, plan.denied, after)

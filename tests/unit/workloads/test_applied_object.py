@@ -1,7 +1,5 @@
 """What applying a manifest makes of an object that is there: as kubectl and an API server of 1.36.2 have recorded it."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from typing import Any

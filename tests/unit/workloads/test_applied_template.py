@@ -1,7 +1,5 @@
 """What applying a manifest makes of a workload's template, in fields that the model does not have, too."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """An update is not an addition: what goes and what comes when a workload is applied again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pod templates in custom resources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a Deployment's controller makes of its ReplicaSets, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

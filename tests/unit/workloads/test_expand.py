@@ -1,7 +1,5 @@
 """What the recordings do not show: names, claims, nodes, numbers, and workloads that make no pods."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groups of pods of other schedulers, by what marks their pods."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

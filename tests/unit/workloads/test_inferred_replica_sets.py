@@ -1,7 +1,5 @@
 """ReplicaSets that a dump lacks, though their pods and their Deployment are in it."""
 
-from __future__ import annotations
-
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import Pod, PodMeta, PodTemplateSpec

@@ -1,7 +1,5 @@
 """Numbers in names and annotations: whatever stands there, nothing crashes."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.meta import ObjectMeta

@@ -1,7 +1,5 @@
 """Which pods a controller deletes first; the cases are the rules of upstream's `controller_utils_test.go`."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

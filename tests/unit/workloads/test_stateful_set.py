@@ -1,7 +1,5 @@
 """What a StatefulSet's controller does next, by the state of its pods."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.workloads.stateful_set import Moves, Replica, made_of_old, sync

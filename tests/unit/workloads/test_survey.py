@@ -1,7 +1,5 @@
 """A survey that is brought up to date says what one says that has just been made; one that cannot be is made again."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scale-up of the Cluster Autoscaler, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Instance types: the file that they are read from, their prices, their variety."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The algebra of requirements (upstream's `pkg/scheduling/requirement_test.go` and `requirements_test.go`)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.autoscaler.karpenter.requirements import Requirement, Requirements, label_requirements, one_of, requirement

@@ -1,7 +1,5 @@
 """Which budgets select a pod: one index, which callers narrow down."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

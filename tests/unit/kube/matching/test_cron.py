@@ -1,7 +1,5 @@
 """Schedules of CronJobs."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

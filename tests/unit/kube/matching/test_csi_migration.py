@@ -1,7 +1,5 @@
 """In-tree volumes as CSI drivers know them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

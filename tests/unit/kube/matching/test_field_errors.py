@@ -1,7 +1,5 @@
 """Names, label keys and values: their syntax with the API server's messages, patterns, and the nearest name."""
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 

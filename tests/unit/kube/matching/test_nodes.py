@@ -1,7 +1,5 @@
 """Nodes: selectors and why one does not match, host ports, taints and tolerations."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """Inter-pod affinity terms, compiled; and which pods an option chooses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

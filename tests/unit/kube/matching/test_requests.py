@@ -1,7 +1,5 @@
 """A pod's request: containers, initialisation, pod level, overhead, resize; and what counts as a resource."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

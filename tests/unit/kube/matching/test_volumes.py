@@ -1,7 +1,5 @@
 """Volumes: how two pods may share them, and from which nodes they can be used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sorting as Go does it: `go_sort.json` holds what `sort.Slice` made of keys with a "less" that also holds of equals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

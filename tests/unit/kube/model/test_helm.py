@@ -1,7 +1,5 @@
 """What annotations make of an object of a chart."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.helm import HelmHook, hook_of

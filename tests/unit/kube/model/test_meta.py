@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.meta import parse_time

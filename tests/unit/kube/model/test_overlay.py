@@ -1,7 +1,5 @@
 """Mappings that lie over others, and values that are shared until they are changed."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

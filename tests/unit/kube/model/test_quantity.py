@@ -1,7 +1,5 @@
 """Quantities, Go's integers, and durations."""
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, Decimal
 
 import pytest

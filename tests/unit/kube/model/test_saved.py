@@ -1,7 +1,5 @@
 """The JSON that pods and nodes were read from."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

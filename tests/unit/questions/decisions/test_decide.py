@@ -1,7 +1,5 @@
 """What is said of eviction when another PostFilter fails before it is tried."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.questions.decisions.decide import decide

@@ -1,7 +1,5 @@
 """`UncountedEvictions`: what is left of budgets while their controller has not counted yet."""
 
-from __future__ import annotations
-
 from kwhatif.questions.decisions.described import UncountedEvictions
 from kwhatif.report.decision import BudgetRow, CandidateRow, Decision, PreemptionRow, VictimRow
 from kwhatif.scheduler.preemption.candidate import Victim

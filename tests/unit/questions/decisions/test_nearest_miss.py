@@ -1,7 +1,5 @@
 """The nearest miss as data, and in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.cluster import KubernetesObject

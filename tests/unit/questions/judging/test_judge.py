@@ -1,7 +1,5 @@
 """What every command asks: all replicas, one after another, after what is pending already; or each pod alone."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from typing import Any, TypeVar

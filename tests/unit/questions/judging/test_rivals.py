@@ -1,7 +1,5 @@
 """The order in which pods of a manifest list come: who is tried again, who comes last, and where it is a race."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

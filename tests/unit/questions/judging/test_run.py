@@ -1,7 +1,5 @@
 """Pods that are made one by one: each when those before it are sure to run, or not at all."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

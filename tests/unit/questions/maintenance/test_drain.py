@@ -1,7 +1,5 @@
 """`drain`: waves, blocked pods by class, and remedies that work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`outage`: what comes back, and what does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

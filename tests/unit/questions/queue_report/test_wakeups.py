@@ -1,7 +1,5 @@
 """What would wake a pod: as data and in words; and that it is so."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What a report says about what the dump lacks, how old it is, and what is there and not modelled."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sessions: independent of each other, the same in another process, with the nominated pods that the queue has."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

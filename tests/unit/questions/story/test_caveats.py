@@ -1,7 +1,5 @@
 """What a simulation leaves out, and is there, is a caveat: only where the story meets it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

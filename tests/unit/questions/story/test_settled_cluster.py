@@ -1,7 +1,5 @@
 """Budgets that are broken by what happens, and not those that were broken before."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.questions.session.session import Session

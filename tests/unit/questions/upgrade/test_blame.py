@@ -1,7 +1,5 @@
 """By which rules another release decides otherwise: those without any one of which it would not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Batch`: with which changes of the state it keeps up, and that it then says what a whole attempt says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much is asked again from one pod of a signature to the next; the answers themselves are in the properties."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Nodes on which pods may be evicted for others, kept up to date."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

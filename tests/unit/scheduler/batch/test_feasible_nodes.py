@@ -1,7 +1,5 @@
 """Nodes that fit, kept up to date, and their order by rank."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What is known of the nodes of one class, however often a node is looked at again."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What whole attempts come to, and a nominated pod's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.batch.batch import attempt_nominated, without_nomination

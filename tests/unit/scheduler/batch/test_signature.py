@@ -1,7 +1,5 @@
 """Which pods are of one signature, and which have none."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.cluster import KubernetesObject

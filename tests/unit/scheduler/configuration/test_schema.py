@@ -1,7 +1,5 @@
 """Strict decoding: every unknown field and every wrong type, with its path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

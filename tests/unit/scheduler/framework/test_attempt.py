@@ -1,7 +1,5 @@
 """One attempt: the nominated node comes first; all objections to a node, not only the scheduler's."""
 
-from __future__ import annotations
-
 from kwhatif.questions.session.session import Session
 from kwhatif.report.decision import Decision
 from kwhatif.scheduler.catalog import default_profile

@@ -1,7 +1,5 @@
 """PreFilter and Filter of one cycle: who is asked, who stops it, and what is recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

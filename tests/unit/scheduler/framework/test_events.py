@@ -1,7 +1,5 @@
 """Which cluster events a change of an object gives, and which registrations they reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

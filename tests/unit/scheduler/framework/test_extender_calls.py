@@ -1,7 +1,5 @@
 """How a cycle asks its extenders: order, verdicts, scores, and what is odd about an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a plugin of your own raises is reported with plugin, point, pod and node; so is what it should not return."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast

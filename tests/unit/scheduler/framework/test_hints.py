@@ -1,7 +1,5 @@
 """What plugins are registered for, and what becomes of plugins of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

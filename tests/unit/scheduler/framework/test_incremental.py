@@ -1,7 +1,5 @@
 """Counts with a shared base."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """OpportunisticBatching: the next of equal pods takes the second best node of the one before, where that one is full."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.caveat.scheduling import Batching

@@ -1,7 +1,5 @@
 """A profile may disable PreFilter or PreScore of a plugin, and leave Filter or Score enabled."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Scores: normalised, weighted and summed; who is best; what ends the cycle."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The plugin: upstream's prefix, its arguments, and plugins derived from it."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kwhatif.scheduler.framework.attempt import attempt

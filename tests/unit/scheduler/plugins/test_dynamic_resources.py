@@ -1,7 +1,5 @@
 """DynamicResources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may, must not, and would rather be near whom."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """NodeAffinity."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

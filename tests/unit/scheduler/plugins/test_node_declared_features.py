@@ -1,7 +1,5 @@
 """NodeDeclaredFeatures."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.pod_spec import RestartPolicyRule

@@ -1,7 +1,5 @@
 """NodeName."""
 
-from __future__ import annotations
-
 from kwhatif.scheduler.framework.evidence import WrongNode
 from kwhatif.scheduler.framework.plugin import NodeFilter, Reads
 from kwhatif.scheduler.framework.status import SKIP, SUCCESS, Code

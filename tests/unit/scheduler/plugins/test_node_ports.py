@@ -1,7 +1,5 @@
 """NodePorts."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.framework.evidence import PortConflict

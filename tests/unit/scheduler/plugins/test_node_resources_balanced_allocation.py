@@ -1,7 +1,5 @@
 """Balance with and without the pod: upstream's own figures, and the limits of the score."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

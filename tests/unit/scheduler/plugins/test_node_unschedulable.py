@@ -1,7 +1,5 @@
 """NodeUnschedulable."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.framework.evidence import CordonedNode

@@ -1,7 +1,5 @@
 """NodeVolumeLimits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may go where so that pods stay evenly spread, and what the scores say of the rest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

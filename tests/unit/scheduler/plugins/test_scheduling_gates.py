@@ -1,7 +1,5 @@
 """SchedulingGates."""
 
-from __future__ import annotations
-
 from kwhatif.scheduler.framework.status import SUCCESS, Code
 from kwhatif.scheduler.plugins.scheduling_gates import SchedulingGates
 from tests.builders import pod, snapshot

@@ -1,7 +1,5 @@
 """The placements of a group: which there are, and how they are scored."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.framework.plugin import Placement, Proposal

@@ -1,7 +1,5 @@
 """VolumeRestrictions."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.storage import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk

@@ -1,7 +1,5 @@
 """VolumeZone."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.storage import PersistentVolumeClaim

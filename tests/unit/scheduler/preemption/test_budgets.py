@@ -1,7 +1,5 @@
 """Budgets: who matches, who breaks what, and what is left."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.cluster import KubernetesObject

@@ -1,7 +1,5 @@
 """The order of victims and the ladder of candidates."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

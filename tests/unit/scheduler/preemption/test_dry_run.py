@@ -1,7 +1,5 @@
 """Nodes without their evictable pods: how long they are kept, and for whom."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

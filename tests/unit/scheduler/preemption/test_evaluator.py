@@ -1,7 +1,5 @@
 """Preemption as a whole, and the extenders that take part in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

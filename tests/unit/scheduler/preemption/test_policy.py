@@ -1,7 +1,5 @@
 """Who may evict, and whom; and what is said of a policy of your own that raises."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

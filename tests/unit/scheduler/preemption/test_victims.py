@@ -1,7 +1,5 @@
 """Victims: who stays, what budgets say, and units that are evicted together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parts of the queue and the ways between them; `tests/queue_scripts` holds it against the real one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

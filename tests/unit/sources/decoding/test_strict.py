@@ -1,7 +1,5 @@
 """Fields that there are not, that are there twice, or that hold what they cannot hold, as the API server says it."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

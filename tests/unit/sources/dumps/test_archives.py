@@ -1,7 +1,5 @@
 """Archives from anywhere: read without unpacking, or refused with the reason."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Objects of the cluster by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

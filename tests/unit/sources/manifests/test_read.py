@@ -1,7 +1,5 @@
 """Kinds and versions that no cluster serves, and those that only some do."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`in_cluster`."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.kube.model.bystanders import (

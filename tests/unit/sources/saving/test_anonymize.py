@@ -1,7 +1,5 @@
 """What an anonymized snapshot may keep: derived from the model, so that a new field is held to it, too."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections.abc import Iterator

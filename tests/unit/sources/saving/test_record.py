@@ -1,7 +1,5 @@
 """Recordings: what is known of which moment, what a crash leaves, what is kept, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a saved snapshot leaves out, and what it must keep for the answers to stay the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime

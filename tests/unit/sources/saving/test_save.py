@@ -1,7 +1,5 @@
 """Saved snapshots: one file, whole or not at all, in the format of its name, with all that a report depends on."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

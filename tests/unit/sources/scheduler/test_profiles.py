@@ -1,7 +1,5 @@
 """Plugins of your own, and the configuration of a scheduler: how they are found and read."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Which release is asked: what is said comes before what is read, and nothing known means the newest."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.errors import InputError

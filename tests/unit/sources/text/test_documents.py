@@ -1,7 +1,5 @@
 """Documents of a file; a list in pieces is the list."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

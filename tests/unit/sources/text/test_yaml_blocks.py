@@ -1,7 +1,5 @@
 """The quick way through YAML gives what the full parser gives, or nothing."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given, settings

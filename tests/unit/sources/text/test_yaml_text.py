@@ -1,7 +1,5 @@
 """YAML means what kubectl takes it for. The expected values are what `sigs.k8s.io/yaml` made of the same texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.sources.text.yaml_text import YAMLProblem, load

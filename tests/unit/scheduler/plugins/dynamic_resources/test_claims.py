@@ -1,7 +1,5 @@
 """Extended resources behind which devices stand."""
 
-from __future__ import annotations
-
 import pytest
 
 from kwhatif.scheduler.plugins.dynamic_resources.claims import extended_resource_requests, is_dra_resource

@@ -1,7 +1,5 @@
 """What counts as a pod's own kind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Why a claim is not bound: as evidence, and for the volume controller."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 
