@@ -232,7 +232,7 @@ _NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
     """What would wake the pod of a failed attempt, the most likely first; nothing for one that was placed.
 
-    To be asked before the snapshot changes.
+    To be asked before the state changes.
     """
     if result.scores is not None:
         return ()
