@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -45,6 +46,7 @@ SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": "1795245600", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
+@cache
 def output_of(command: str) -> str:
     """What the command prints, as a reader would see it; `kwhatif … | jq …` is the one pipe that there may be."""
     command, _, program = command.partition(" | jq ")

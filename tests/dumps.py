@@ -20,6 +20,7 @@ import zstandard
 
 from kwhatif.sources.decoding.kinds import BY_KIND
 from tests import FIXTURES
+from tests.objects import manifest
 
 DEMO = FIXTURES / "demo" / "cluster.yaml"
 Json = dict[str, Any]
@@ -204,12 +205,7 @@ def kwokctl() -> bytes:
 
     kept = ("Namespace", "Node", "LimitRange", "PriorityClass", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
     found = [obj for kind in (*kept, "Pod", "Service") for obj in demo() if obj["kind"] == kind]
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "s", "namespace": "shop"},
-        "data": {"p": "eA=="},
-    }
+    secret = manifest("Secret", {"name": "s", "namespace": "shop"}, data={"p": "eA=="})
     text = "---\n".join(yaml.dump(obj, Dumper=yaml.CSafeDumper) for obj in (*found, secret))
     return re.sub(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", offset, text).encode()
 

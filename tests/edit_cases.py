@@ -5,6 +5,7 @@ from typing import Any
 
 import kwhatif
 from kwhatif.questions.session.session import Session
+from tests.objects import manifest
 
 
 def node(name: str, zone: str, **spec: Any) -> dict[str, Any]:
@@ -51,12 +52,7 @@ OBJECTS = [
     ),
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blog"}},
-    {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 1000,
-    },
+    manifest("PriorityClass", {"name": "high"}, value=1000),
     workload("Deployment", "web", 3),
     {
         **workload("ReplicaSet", "web-1", 3),
@@ -81,25 +77,22 @@ OBJECTS = [
     *(pod(f"db-{index}", "a1", "db", owner("StatefulSet", "db"), "2026-01-01T00:00:00Z") for index in range(2)),
     workload("Deployment", "same", 1),
     workload("StatefulSet", "same", 1, serviceName="same"),
-    {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "agent", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template("agent")},
-    },
-    {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "db", "namespace": "shop"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}},
-        "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
-    },
-    {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": "a1"},
-        "spec": {"drivers": [{"name": "disk.example.com", "nodeID": "a1", "allocatable": {"count": 5}}]},
-    },
+    manifest(
+        "DaemonSet",
+        {"name": "agent", "namespace": "shop"},
+        spec={"selector": {"matchLabels": {"app": "agent"}}, "template": template("agent")},
+    ),
+    manifest(
+        "PodDisruptionBudget",
+        {"name": "db", "namespace": "shop"},
+        spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}},
+        status={"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
+    ),
+    manifest(
+        "CSINode",
+        {"name": "a1"},
+        spec={"drivers": [{"name": "disk.example.com", "nodeID": "a1", "allocatable": {"count": 5}}]},
+    ),
 ]
 
 

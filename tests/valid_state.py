@@ -62,8 +62,8 @@ def _check_nodes(state: State) -> None:
     names = [node.name for node in state.nodes]
     assert sorted(names) == sorted(nodes)
     assert names == state._nodes._tree.names()
-    assert [state.places[name] for name in names] == list(range(len(names)))
-    assert len(state.places) == len(names)
+    assert [state.index_by_name[name] for name in names] == list(range(len(names)))
+    assert len(state.index_by_name) == len(names)
     assert all(state.by_name[node.name] is node is state.node(node.name) for node in state.nodes)
     assert all(node.node is nodes[node.name] for node in state.nodes)
     generations = [node.generation for node in state.nodes]

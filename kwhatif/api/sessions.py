@@ -31,7 +31,6 @@ from kwhatif.workloads.adopted import stand_in_for_missing
 from kwhatif.workloads.foreign_groups import treat_as_gangs
 
 if TYPE_CHECKING:
-    from kwhatif.scheduler.framework.profile import Profile
     from kwhatif.scheduler.release import Release
     from kwhatif.sources.scheduler.profiles import ConfiguredScheduler, SchedulerConfig
 

@@ -1,4 +1,4 @@
-"""The command line: thin, one module per command. Answers go to stdout, everything else to stderr.
+"""The command line: thin, one module per family of commands. Answers go to stdout, everything else to stderr.
 
 The commands are imported when one of the functions is called: until then Ctrl-C just ends the process.
 """

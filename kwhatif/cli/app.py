@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from kwhatif._version import __version__
 from kwhatif.cli.characters import adapt_streams
-from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
+from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError, bounds_in_words
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
 from kwhatif.render.safe import safe, shortened
@@ -154,6 +154,7 @@ def _run() -> int:
         code = int(commands()(prog_name=name, standalone_mode=False) or ExitCode.OK)
         sys.stdout.flush()
     except UsageError as wrong:
+        wrong.message = bounds_in_words(wrong.message)
         wrong.show()
         return ExitCode.USAGE
     except (BrokenPipeError, ClosedPipeError):

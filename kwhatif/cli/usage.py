@@ -26,6 +26,8 @@ OTHER = "Other"
 _GROUPS = ("Options", KUBECTL, SCENARIOS, EDITS, CLUSTER, SCHEDULER, AUTOSCALER, OTHER)
 #: The options that are used most, first in their group.
 _FIRST = ("--output", "--namespace")
+#: How many columns a description has at the least, and how wide the names beside it are if there is less room.
+_LEAST_TEXT, _NARROW = 36, 20
 #: Usage errors of the Click that Typer contains: only a subclass of it has a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
@@ -63,9 +65,11 @@ class Command(TyperCommand):
         return {title: [_record(param, ctx) for param in found] for title, found in members.items() if found}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options by group, all descriptions in one column."""
+        """Arguments, then options by group, all descriptions in one column; in a narrow terminal below long names."""
         sections = self.sections(ctx)
         width = max(len(names) for rows in sections.values() for names, _ in rows)
+        if formatter.width - width < _LEAST_TEXT:
+            width = _NARROW
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
@@ -123,11 +127,23 @@ def _pipe_may_close() -> Iterator[None]:
 def _record(param: Any, ctx: Any) -> tuple[str, str]:
     """The line of an argument or option; the bounds of a number in words."""
     names, text = param.get_help_record(ctx)
-    return names, _BOUNDS.sub(lambda found: f"{found[1]} to {found[2]}", _LEAST.sub(r"\1 or more", text))
+    return names, bounds_in_words(text)
 
 
-#: How Click prints bounds.
-_LEAST, _BOUNDS = re.compile(r"\bx>=(\d+)"), re.compile(r"\b(\d+)<=x<=(\d+)")
+def bounds_in_words(text: str) -> str:
+    """A help text or an error of Click, in which `1<=x<=100` is `1 to 100`."""
+    for pattern, words in _OF_CLICK.items():
+        text = re.sub(pattern, words, text)
+    return text
+
+
+#: What Click prints about numbers, and what is printed instead.
+_OF_CLICK = {
+    r"is not in the range x>=(\d+)": r"is less than \1",
+    r"\bx>=(\d+)": r"\1 or more",
+    r"\b(\d+)<=x<=(\d+)": r"\1 to \2",
+    r"is not a valid (int range|integer range|int|integer)\b": "is not a whole number",
+}
 
 
 def _group_of(option: TyperOption) -> str:

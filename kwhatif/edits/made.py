@@ -30,6 +30,7 @@ from kwhatif.edits.edit import (
     TaintRemoval,
     Uncordon,
 )
+from kwhatif.kube.matching.field_errors import quoted_path
 from kwhatif.kube.model.cluster import ObjectRef
 from kwhatif.kube.model.kinds import BY_KIND, RESOURCES
 from kwhatif.kube.model.node import Node, Taint
@@ -138,7 +139,7 @@ def patch(target: Reference, merge: Mapping[str, Any]) -> Patch:
 
 def set_fields(target: Reference, *values: Assignment) -> SetFields:
     """Set fields of an object."""
-    words = shlex.join(f"{_path(each.path)}={_shown(each.value)}" for each in values)
+    words = shlex.join(f"{quoted_path(each.path)}={_shown(each.value)}" for each in values)
     return SetFields(text=f"set {target.text} {words}", object=target, values=values)
 
 
@@ -162,19 +163,6 @@ def _pointer(path: str) -> Steps:
     """The steps of a JSON pointer."""
     steps = (step.replace("~1", "/").replace("~0", "~") for step in path.removeprefix("/").split("/"))
     return tuple(int(step) if step.isdigit() else step for step in steps)
-
-
-def _path(steps: Steps) -> str:
-    """The steps as edits write paths."""
-    made = ""
-    for step in steps:
-        if isinstance(step, int):
-            made += f"[{step}]"
-        elif "." in step or "/" in step:
-            made += f'["{step}"]'
-        else:
-            made += f".{step}" if made else step
-    return made
 
 
 def _changed_list(data: Any, steps: Steps, place: int, row: PatchRow) -> Any:

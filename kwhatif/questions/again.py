@@ -254,10 +254,10 @@ def _is_lived_on(node: Node, cluster: Cluster) -> bool:
 
 def _is_counted(pod: Pod, waiting: Sequence[tuple[PodInfo, Sequence[Registration]]], cluster: Cluster) -> bool:
     """Whether a quota counts this pod and also a pending one, which may therefore be refused now, or admitted."""
-    place = pod.metadata.namespace
-    if all(info.namespace != place for info, _ in waiting):
+    namespace = pod.metadata.namespace
+    if all(info.namespace != namespace for info, _ in waiting):
         return False
-    return any(quota.metadata.namespace == place for quota in cluster.all(ResourceQuota).values())
+    return any(quota.metadata.namespace == namespace for quota in cluster.all(ResourceQuota).values())
 
 
 def _waiting(report: Report, session: Session) -> list[tuple[PodInfo, list[Registration]]] | None:

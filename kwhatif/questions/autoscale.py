@@ -57,14 +57,14 @@ from kwhatif.state.state import State
 
 
 def rounds_of(
-    state: State, profiles: Mapping[str, Profile], scaling: Scaling, most: int
+    state: State, profiles: Mapping[str, Profile], scaling: Scaling, limit: int
 ) -> tuple[tuple[ScalingRound, ...], tuple[Caveat, ...]]:
     """The rounds until nothing more is added, up to a limit, and caveats about them.
 
     A last round that only repeats what is refused is left out. The state stays as it is.
     """
     loop = AutoscalerLoop(scaling.autoscaler)
-    while len(loop.rounds) < most:
+    while len(loop.rounds) < limit:
         loop, found = loop.look(state, profiles, scaling.at)
         if not found.nodes:
             break
@@ -75,20 +75,20 @@ def rounds_of(
         loop = replace(loop.placing(placed), autoscaler=loop.autoscaler.with_nodes(found.nodes))
         if not placed and not any(_waits_for_others(info, state) for info in state.pending.values()):
             break
-    left = () if len(loop.rounds) == most else tuple(_left(state, loop))
+    left = () if len(loop.rounds) == limit else tuple(_left(state, loop))
     if left and any(each.new_nodes or each.scale_up for each in loop.rounds):
         return loop.rounds, (*loop.caveats, PodsLeftByAutoscaler(pods=left))
     return loop.rounds, loop.caveats
 
 
 def _left(state: State, loop: AutoscalerLoop) -> Iterator[str]:
-    """The pods that wait for a node, and of which no round says why."""
+    """The waiting pods about which no round gives a reason."""
     explained = loop.refused | {row.pod for found in loop.rounds for row in found.ignored}
     return (key for key, info in state.pending.items() if is_unschedulable(info.pod) and key not in explained)
 
 
 def _waits_for_others(info: PodInfo, state: State) -> bool:
-    """Whether the pod gets no node before others of its group do: then what comes for those may still help."""
+    """Whether the pod waits for others of its group: nodes that are added for those may still help."""
     return has_groups(state.cluster) and group_of(info.pod) in state.cluster.all(PodGroup)
 
 
@@ -109,7 +109,7 @@ def _placed(engine: InstantEngine) -> tuple[Destination, ...]:
 
 #: How many times an autoscaler looks, unless it adds nothing.
 _ROUNDS = 10
-#: What `auto` stands for is seen in the cluster.
+#: With `auto`, the cluster shows which one runs.
 AutoscalerChoice = Literal["auto", "cluster-autoscaler", "karpenter"]
 
 
@@ -117,7 +117,7 @@ class AutoscalerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Which autoscaler, with which settings, and when."""
 
     autoscaler: AutoscalerChoice = "auto"
-    #: Of the Cluster Autoscaler; None: they are read off the labels of nodes.
+    #: The node groups of the Cluster Autoscaler; None: those that labels of nodes show.
     groups: NodeGroups | None = None
     #: Karpenter's catalogue; None: not given.
     instance_types: Sequence[InstanceType] | None = None
@@ -143,7 +143,7 @@ def scaling_of(session: Session, question: AutoscalerQuestion) -> Scaling:
         ),
         at=question.at,
         startup=question.startup,
-        caveats=tuple(_said(session, question, asked)),
+        caveats=tuple(_caveats_of(session, question, asked)),
     )
 
 
@@ -156,19 +156,19 @@ def ask_autoscale(session: Session, question: AutoscalerQuestion, applied: Quest
     state = session.state
     if applied is not None:
         answer = judge(session, applied)
-        # The pods that wait are looked at here, and nodes are added.
+        # These caveats do not apply: nodes are added for pending pods.
         answer.caveats = {each: None for each in answer.caveats if not isinstance(each, NodesNotAdded | PendingAsleep)}
         state, report = _having_waited(answer.marked(), session.state), answer.report(session, "autoscale")
     rounds, caveats = rounds_of(state, session.profiles, scaling, question.rounds)
-    said = (*scaling.caveats, *caveats, *_adding(rounds))
+    all_caveats = (*scaling.caveats, *caveats, *_adding(rounds))
     row = AutoscaleRow(autoscaler=scaling.autoscaler.name, at=question.at, rounds=rounds)
     if report is None:
-        return replace(_report(session, "autoscale", said), autoscaler=row)
-    return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *said)))
+        return replace(_report(session, "autoscale", all_caveats), autoscaler=row)
+    return replace(report, autoscaler=row, caveat_details=merged((*report.caveat_details, *all_caveats)))
 
 
 def _having_waited(state: State, before: State) -> State:
-    """The pods that were made here wait for as long as it takes: their age is not known."""
+    """The state in which pods created here count as old enough for the autoscaler: they have no age."""
     new = [info.pod for key, info in state.pending.items() if key not in before.pods]
     state.apply(*(Upsert(replace(pod, metadata=replace(pod.metadata, creation_timestamp=None))) for pod in new))
     return state
@@ -181,7 +181,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
     cutoff = None
     if autoscaler == "karpenter":
         plan, made, caveats = disruption(session.state, question.instance_types, question.at)
-        # Where a type is not known, the command's nodes still can be drained.
+        # The nodes of a command can be drained even if a type is unknown.
         steps = [Step(row.nodes, nodes) for row, nodes in zip(plan.commands, made, strict=True)]
     else:
         groups = _groups_of(session, question)
@@ -189,7 +189,7 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         steps = [Step((row.node,)) for row in plan.nodes if row.removable]
         cutoff = groups.flags.expendable_pods_priority_cutoff
     if question.explain is not None:  # what comes before it counts, and nothing behind it
-        last = max((place for place, step in enumerate(steps) if question.explain in step.nodes), default=-1)
+        last = max((index for index, step in enumerate(steps) if question.explain in step.nodes), default=-1)
         steps = steps[: last + 1]
     saved = [*(row.saved for row in plan.commands), *(row.saved for row in plan.nodes if row.removable)]
     row = ConsolidateRow(
@@ -202,8 +202,8 @@ def ask_consolidate(session: Session, question: AutoscalerQuestion) -> Report:
         saved=None if None in saved or not saved else round(sum(filter(None, saved)), 6),
     )
     row = row if question.explain is None else _about(row, question.explain)
-    said = (*_said(session, question, autoscaler), *caveats)
-    return replace(_report(session, "consolidate", said), consolidate=row)
+    all_caveats = (*_caveats_of(session, question, autoscaler), *caveats)
+    return replace(_report(session, "consolidate", all_caveats), consolidate=row)
 
 
 def with_rounds(report: Report, session: Session, scaling: Scaling) -> Report:
@@ -217,7 +217,7 @@ def with_rounds(report: Report, session: Session, scaling: Scaling) -> Report:
 
 
 def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
-    """Only what is said about the node."""
+    """The parts of the row about the node."""
     return replace(
         row,
         explained=node,
@@ -229,12 +229,12 @@ def _about(row: ConsolidateRow, node: str) -> ConsolidateRow:
     )
 
 
-def _report(session: Session, command: str, said: Iterable[Caveat]) -> Report:
-    return session.report(command, (), dict.fromkeys((*session.caveats, *said, *session.remarks())))
+def _report(session: Session, command: str, caveats: Iterable[Caveat]) -> Report:
+    return session.report(command, (), dict.fromkeys((*session.caveats, *caveats, *session.remarks())))
 
 
 def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
-    """The one that is asked about; else that of the settings given, or of the cluster."""
+    """The autoscaler that is asked about; else the one that the settings are for, or that the cluster shows."""
     if question.autoscaler != "auto":
         return question.autoscaler
     if question.groups is not None:
@@ -244,14 +244,14 @@ def _which(session: Session, question: AutoscalerQuestion) -> Autoscaler:
 
 
 def _groups_of(session: Session, question: AutoscalerQuestion) -> NodeGroups:
-    """Those that are given; else what the labels of nodes, and the arguments of the autoscaler's workload, show."""
+    """The given node groups; else those that labels of nodes and the arguments of the autoscaler's workload show."""
     if question.groups is not None:
         return question.groups
     observed, read = observed_groups(session.state), arguments_of(session.cluster)
     return observed if read is None else read.apply(observed)
 
 
-def _said(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
+def _caveats_of(session: Session, question: AutoscalerQuestion, asked: Autoscaler) -> Iterator[Caveat]:
     yield from question.caveats
     yield from session.of_autoscalers
     if asked == "karpenter":
@@ -282,14 +282,14 @@ _ACTOR = "autoscaler"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Nodes that go together, and those that come before."""
+    """Nodes that are removed together, and the nodes that are added first."""
 
     nodes: tuple[str, ...]
     replacements: tuple[NewNode, ...] = ()
 
 
 def proven(session: Session, steps: Sequence[Step], cutoff: int | None = None) -> Iterator[DrainedRow]:
-    """What a drain of each step comes to, after the steps before it.
+    """The result of draining the nodes of each step, after the earlier steps.
 
     `cutoff`: pods of a lower priority may lose their room; None: no pod may.
     """
@@ -329,8 +329,8 @@ def _drained(engine: Engine, step: Step, cutoff: int | None) -> DrainedRow:
         stays=stays,
         preempted=sum(event.verb == "preempted" for event in api_server.history.events[known:]),
         groups=tuple(
-            MovedGroupRow(group=key, min_count=least, before=before, after=_running(key, api_server.state))
-            for key, (least, before) in sorted(groups.items())
+            MovedGroupRow(group=key, min_count=min_count, before=before, after=_running(key, api_server.state))
+            for key, (min_count, before) in sorted(groups.items())
         ),
     )
 
@@ -363,7 +363,7 @@ def _go(api_server: ApiServer, nodes: Iterable[str]) -> None:
 
 
 def _still_on(nodes: Sequence[str], drain: KubectlDrain, engine: Engine) -> Iterator[str]:
-    """The pods that the drain has not got rid of."""
+    """The pods that the drain did not remove."""
     for name in nodes:
         info = engine.api_server.state.node(name)
         there = {} if info is None else {pod.key: None for pod in info.pods}

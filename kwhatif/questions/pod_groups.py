@@ -170,8 +170,8 @@ class GroupRows:
                 break
             if each.node is not None and each.pod.key in state.pending:
                 state.apply(Bind(each.pod.key, each.node, each.reserve(state.by_name[each.node])))
-        key, place = found.group.topology_key, found.placement
-        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == place) if place else None
+        key, placement = found.group.topology_key, found.placement
+        some = frozenset(node.name for node in state.nodes if node.labels.get(key) == placement) if placement else None
         profile = for_members(self._profiles[scheduler_of(failed.pod)])
         verdicts = attempt(profile, failed, state, placement=some).cycle.verdicts
         by_reason: dict[str, list[tuple[int, str, Status]]] = {}

@@ -98,7 +98,7 @@ def ask_updater(session: Session, pod: Reference, parameters: Parameters, namesp
 
 
 def _tried(row: ResizeRow, edit: Patch, updater: UpdaterRow) -> tuple[list[Edit], UpdaterRow]:
-    """What it does first, and what comes of that: it evicts where the resize does not come in time."""
+    """What the updater does first, and the result: it evicts the pod if the resize is not done in time."""
     if row.decision == "Fits":
         return [edit], updater
     if row.decision == "Refused":
@@ -127,7 +127,7 @@ def _unplayed(session: Session, row: ResizeRow) -> Report:
 
 
 def _row(session: Session, pod: Pod, edit: Resize | Patch, namespace: str) -> ResizeRow:
-    """What the API server says to it, or else the kubelet."""
+    """The answer of the API server; if it accepts, that of the kubelet."""
     text = (edit.pod if isinstance(edit, Resize) else edit.object).text
     try:
         resolved = resolve(edit, session.state, namespace=namespace)
@@ -141,7 +141,7 @@ def _row(session: Session, pod: Pod, edit: Resize | Patch, namespace: str) -> Re
 
 
 def _decided(pod: Pod, text: str, session: Session) -> ResizeRow:
-    """What its kubelet says at once."""
+    """The first decision of the kubelet."""
     node = session.state.node(pod.spec.node_name)
     if node is None:
         raise InputError([Problem(text, f"node {pod.spec.node_name} is not in the input: its room is not known")])
@@ -158,7 +158,7 @@ def _decided(pod: Pod, text: str, session: Session) -> ResizeRow:
 
 
 def _in_the_way(pod: Pod, node: NodeInfo, cluster: Cluster) -> Iterator[str]:
-    """Pods without which it fits, the least important first; none of them can stay."""
+    """A minimal set of pods without which the resize fits, the least important ones first."""
     key, priority = key_of(pod), pod.spec.priority or 0
     may_go = sorted((each for each in node.pods if each.key != key and each.priority <= priority), key=_importance)
 

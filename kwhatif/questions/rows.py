@@ -93,7 +93,7 @@ def with_chosen(decision: Decision, change: Callable[[CandidateRow], CandidateRo
 
 
 def queued_row(decision: Decision) -> QueuedRow:
-    """A pod that came before those that are asked about."""
+    """The row about a pod that was tried before those that are asked about."""
     return QueuedRow(
         pod=decision.pod,
         priority=decision.priority,

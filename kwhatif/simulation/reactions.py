@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kwhatif.admission.outcome import Denied, QuotaExceeded
 from kwhatif.controllers.contract import BackingOff, Controller, Create, SyncResult
 from kwhatif.controllers.controller_refs import ControllerRefs
-from kwhatif.kube.model.cluster import KubernetesObject
+from kwhatif.kube.model.cluster import KubernetesObject, list_order
 from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import PodDisruptionBudget
 from kwhatif.simulation.api_server import ApiServer
@@ -218,7 +218,7 @@ class Reactions:
         if times.get(sync) != time:
             times[sync] = time
             timer = _Timer(number, key, time, because)
-            self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._api_server.now)
+            self._timers.put(time, f"{number:02} {list_order(key)}", timer, self._api_server.now)
 
     # --- syncs ---------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Reactions:
                 raise LivelockError(f"controllers react to each other without end: {', '.join(sorted(names)[:5])}")
             for number in numbers:
                 due = self._due[number]
-                for key in sorted(due, key=_in_order):
+                for key in sorted(due, key=list_order):
                     self._sync(number, key, due.pop(key))
 
     def _numbers(self, without: tuple[str, ...]) -> Sequence[int]:
@@ -281,8 +281,3 @@ class Reactions:
 
 def _is_counted(obj: KubernetesObject) -> bool:
     return isinstance(obj, PodDisruptionBudget) and obj.status is not None and not obj.status.disrupted_pods
-
-
-def _in_order(key: str) -> str:
-    """Sorted by namespace, then by name."""
-    return key.replace("/", "\0", 1)

@@ -11,7 +11,7 @@ from kwhatif.autoscaler.cluster_autoscaler.flags import NAMES, build_flags, unmo
 from kwhatif.autoscaler.cluster_autoscaler.groups import EXPANDERS, NO_MAXIMUM, NodeGroup, NodeGroups
 from kwhatif.autoscaler.karpenter.instance_types import InstanceType, build_instance_types
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import hinted
+from kwhatif.kube.matching.field_errors import hinted, quoted_path
 from kwhatif.kube.matching.labels import Selector, SelectorError, compile_selector, parse_selector
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import LabelSelector
@@ -19,7 +19,7 @@ from kwhatif.kube.model.node import Node
 from kwhatif.sources.decoding.config_file import read_config, read_data
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.objects import STORED
-from kwhatif.sources.text.problems import FieldPath, to_text
+from kwhatif.sources.text.problems import FieldPath
 
 _TOP = ("groups", "expander", "flags")
 _OF_GROUP = ("name", "min", "max", "target", "nodes", "template", "price", "priority")
@@ -208,7 +208,7 @@ class _Reading:
         """Adds problems with paths from the field on."""
 
         def add(message: str, path: FieldPath = (), hint: str = "") -> None:
-            self._add(".".join(filter(None, (field, to_text(path)))).replace(".[", "["), message, hint)
+            self._add(".".join(filter(None, (field, quoted_path(path)))).replace(".[", "["), message, hint)
 
         return add
 

@@ -110,15 +110,15 @@ class NodeInfo:
         """
         if pod.ports:
             self.used_ports()
-        pods, place = self.pods, self._place_of(pod)
-        present, pods[place] = pods[place], pods[-1]
+        pods, index = self.pods, self._index_of(pod)
+        present, pods[index] = pods[index], pods[-1]
         pods.pop()
         if present.ports:
             # QUIRK: (types.go, HostPortInfo) a port that two pods use is free as soon as one of them is removed.
             self.used_ports().difference_update(present.ports)
         self._count((present,), -1)
 
-    def _place_of(self, pod: PodInfo) -> int:
+    def _index_of(self, pod: PodInfo) -> int:
         """The index in `pods` of the pod, or of the one with its UID."""
         pods = self.pods
         if pods and pods[-1] is pod:
@@ -126,10 +126,10 @@ class NodeInfo:
         try:
             return pods.index(pod)
         except ValueError:
-            place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), None)
-        if place is None:
+            index = next((at for at, other in enumerate(pods) if other.uid == pod.uid), None)
+        if index is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        return place
+        return index
 
     def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
         """Replace the pod by another one with equal requests, without counting again; False: not possible.

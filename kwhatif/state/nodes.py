@@ -119,7 +119,7 @@ class NodeTree:
             self.add(node)
 
     def add(self, node: Node) -> None:
-        """Add the node last in its zone, and a new zone after all others; an existing node keeps its place."""
+        """Add the node last in its zone, and a new zone after all others; an existing node keeps its position."""
         self._zones.setdefault(zone_of(node), {})[node.metadata.name] = None
 
     def remove(self, node: Node) -> bool:
@@ -171,14 +171,14 @@ class Nodes:
         #: In the scheduler's order: round robin over zones.
         self.infos: list[NodeInfo] = [self._info(nodes[name]) for name in self._names]
         #: The index of each node in `infos`, by name.
-        self.places: dict[str, int] = {name: place for place, name in enumerate(self._names)}
+        self.index_by_name: dict[str, int] = {name: index for index, name in enumerate(self._names)}
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
         #: The generations of `infos`, shared by forks, and the names of nodes that have another one since.
         self._generations: Sequence[int] | None = None
         self._changed: set[str] = set()
-        #: Whether `infos` with `_by_name`, and the tree with the places, are not shared with a fork.
+        #: Whether `infos` with `_by_name`, and the tree with the indexes, are not shared with a fork.
         self._owns_infos = self._owns_tree = True
 
     def _info(self, node: Node) -> NodeInfo:
@@ -196,7 +196,7 @@ class Nodes:
         other._tree, other.shapes, other.images = self._tree, self.shapes, self.images.fork()
         other._mixed = self._mixed
         other._names = self._names
-        other.infos, other.places, other._by_name = self.infos, self.places, self._by_name
+        other.infos, other.index_by_name, other._by_name = self.infos, self.index_by_name, self._by_name
         other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
         other._generations, other._changed = self._generations, self._changed.copy()
         return other
@@ -205,8 +205,8 @@ class Nodes:
 
     def get(self, name: str) -> NodeInfo | None:
         """The node of that name."""
-        place = self.places.get(name)
-        return None if place is None else self.infos[place]
+        index = self.index_by_name.get(name)
+        return None if index is None else self.infos[index]
 
     @property
     def by_name(self) -> Mapping[str, NodeInfo]:
@@ -238,9 +238,9 @@ class Nodes:
             known = [node.generation for node in self.infos]
         elif changed:
             known = list(known)
-            for name in changed & self.places.keys():
-                place = self.places[name]
-                known[place] = self.infos[place].generation
+            for name in changed & self.index_by_name.keys():
+                index = self.index_by_name[name]
+                known[index] = self.infos[index].generation
         if changed:
             self._changed = set()
         self._generations = known
@@ -250,7 +250,7 @@ class Nodes:
 
     def own(self, name: str) -> NodeInfo:
         """The node, copied if shared and with a new generation: ready to be changed."""
-        node = self.infos[self.places[name]]
+        node = self.infos[self.index_by_name[name]]
         if node.owner is not self._mark:
             node = node.clone()
             self.replace(node)
@@ -267,7 +267,7 @@ class Nodes:
         self._changed.add(node.name)
         if not self._owns_infos:
             self.infos, self._owns_infos, self._by_name = self.infos.copy(), True, None
-        self.infos[self.places[node.name]] = node
+        self.infos[self.index_by_name[node.name]] = node
         if self._by_name is not None:
             self._by_name[node.name] = node
 
@@ -280,7 +280,7 @@ class Nodes:
         info.add_pods(pods)
         self._tree.add(node)
         add_images(self.images, node, self._mixed)
-        self.places[info.name] = len(self.infos)
+        self.index_by_name[info.name] = len(self.infos)
         self.infos, self._owns_infos, self._by_name = [*self.infos, info], True, None
         if pods:
             touched.rearranged = True
@@ -291,7 +291,7 @@ class Nodes:
     def update(self, before: Node, node: Node, touched: Touched) -> None:
         """Replace the node; it keeps its pods."""
         self._own_tree()
-        there = self.infos[self.places[node.metadata.name]]
+        there = self.infos[self.index_by_name[node.metadata.name]]
         self.replace(self._info(node).with_pods(there.pods))
         if before.status.images != node.status.images:
             remove_images(self.images, before)
@@ -305,7 +305,7 @@ class Nodes:
         self._tree.remove(node)
         remove_images(self.images, node)
         touched.rearranged = True
-        return self.infos[self.places.pop(node.metadata.name)]
+        return self.infos[self.index_by_name.pop(node.metadata.name)]
 
     def reorder(self) -> None:
         """Put the nodes into the tree's order, which no longer has the removed ones.
@@ -315,9 +315,9 @@ class Nodes:
         before, names = self._names, self._tree.names()
         kept = _common(before, names)
         others = names[kept:]
-        node_at, place_of = self.infos.__getitem__, self.places.__getitem__
-        self.infos, self._owns_infos = [*self.infos[:kept], *map(node_at, map(place_of, others))], True
-        self.places.update(zip(others, range(kept, len(names)), strict=True))
+        node_at, index_of = self.infos.__getitem__, self.index_by_name.__getitem__
+        self.infos, self._owns_infos = [*self.infos[:kept], *map(node_at, map(index_of, others))], True
+        self.index_by_name.update(zip(others, range(kept, len(names)), strict=True))
         self._names, self._by_name, self._generations = names, None, None
 
     def sort(self, nodes: Iterable[Node], touched: Touched) -> None:
@@ -339,7 +339,7 @@ class Nodes:
         self._of_shape = self._names_and_shapes = None
         if not self._owns_tree:
             self._tree, self._owns_tree = self._tree.copy(), True
-            self.places = self.places.copy()
+            self.index_by_name = self.index_by_name.copy()
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out cached results."""

@@ -216,7 +216,7 @@ class Pods:
         """Remove the pod from its node as `RemovePod` does (`Evict`)."""
         pod = self.live[key]
         node_name = pod.pod.spec.node_name
-        if node_name not in self.nodes.places:
+        if node_name not in self.nodes.index_by_name:
             raise KeyError(f"pod {key} is not on a node")
         self._own_index()
         self.nodes.own(node_name).remove_pod(pod)
@@ -256,7 +256,7 @@ class Pods:
         self.live.sort(misplaced, list_order)
         self.pending.sort(misplaced, list_order)
         pods = (self.live.get(key) for key in misplaced)
-        nodes = {pod.pod.spec.node_name for pod in pods if pod is not None} & self.nodes.places.keys()
+        nodes = {pod.pod.spec.node_name for pod in pods if pod is not None} & self.nodes.index_by_name.keys()
         for name in nodes:
             self.nodes.sort_pods(name)
         touched.nodes |= nodes
@@ -297,7 +297,7 @@ class Pods:
             self.pending.put(after.key, after)
             self._renominate(before, after, touched)
             return
-        if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
+        if node_name not in self.nodes.index_by_name or not self.nodes.own(node_name).exchange(before, after):
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         self._note(Move(before, node_name, -1), touched)
         self._note(Move(after, node_name, 1), touched)
@@ -328,7 +328,7 @@ class Pods:
 
     def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         """Put the pod on the node, which may not exist."""
-        if node_name in self.nodes.places:
+        if node_name in self.nodes.index_by_name:
             self.nodes.own(node_name).add_pod(pod)
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
@@ -344,14 +344,14 @@ class Pods:
         pod, node_name, amount = move
         touched.nodes.add(node_name)
         self.index.change(pod, amount)
-        if node_name in self.nodes.places:
+        if node_name in self.nodes.index_by_name:
             self.index.claims.count((pod,), amount)
             touched.moves.append(move)
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
         """Replace the pods of the node, which may not exist."""
-        if node_name in self.nodes.places:
-            node = self.nodes.infos[self.nodes.places[node_name]]
+        if node_name in self.nodes.index_by_name:
+            node = self.nodes.infos[self.nodes.index_by_name[node_name]]
             self.nodes.replace(node.with_pods(change(node.pods)))
             return
         pods = change(self.strays[node_name])

@@ -103,9 +103,9 @@ class State:
         return self._nodes.generations
 
     @property
-    def places(self) -> Mapping[str, int]:
+    def index_by_name(self) -> Mapping[str, int]:
         """The index of each node in `nodes`, by name."""
-        return self._nodes.places
+        return self._nodes.index_by_name
 
     def node(self, name: str) -> NodeInfo | None:
         """The node with that name; for more than a few names, `by_name` is faster."""
@@ -343,39 +343,39 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
     """Some or all nodes of a state. `NodeInfo`s are scattered in memory: reading the lists here is faster."""
 
     #: The indexes of the nodes in the state's `nodes`, ascending.
-    places: Sequence[int]
+    indexes: Sequence[int]
     _state_names: Sequence[str]
     _state_shapes: Sequence[int]
-    _places_by_name: Mapping[str, int]
+    _index_by_name: Mapping[str, int]
 
     @classmethod
-    def at(cls, state: State, places: Sequence[int]) -> Self:
-        """The nodes of the state at these places."""
+    def at(cls, state: State, indexes: Sequence[int]) -> Self:
+        """The nodes of the state at these indexes."""
         nodes = state.nodes
-        row = cls(nodes if len(places) == len(nodes) else map(nodes.__getitem__, places))
-        row.places, row._places_by_name = places, state.places
+        row = cls(nodes if len(indexes) == len(nodes) else map(nodes.__getitem__, indexes))
+        row.indexes, row._index_by_name = indexes, state.index_by_name
         row._state_names, row._state_shapes = state.names_and_shapes
         return row
 
-    def place_of(self, name: str) -> int | None:
+    def index_of(self, name: str) -> int | None:
         """The index of the node with that name in this row; None if it is not in it."""
-        place = self._places_by_name.get(name)
-        if place is None:
+        index = self._index_by_name.get(name)
+        if index is None:
             return None
-        found = bisect_left(self.places, place)
-        return found if found < len(self) and self.places[found] == place else None
+        found = bisect_left(self.indexes, index)
+        return found if found < len(self) and self.indexes[found] == index else None
 
     @cached_property
     def names(self) -> Sequence[str]:
         """The names of the nodes."""
         names = self._state_names
-        return names if len(self) == len(names) else list(map(names.__getitem__, self.places))
+        return names if len(self) == len(names) else list(map(names.__getitem__, self.indexes))
 
     @cached_property
     def shapes(self) -> Sequence[int]:
         """The shapes of the nodes, one per node."""
         shapes = self._state_shapes
-        return shapes if len(self) == len(shapes) else list(map(shapes.__getitem__, self.places))
+        return shapes if len(self) == len(shapes) else list(map(shapes.__getitem__, self.indexes))
 
     @cached_property
     def sizes(self) -> Mapping[int, int]:

@@ -13,6 +13,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.meta import ObjectMeta, OwnerReference
 from kwhatif.kube.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.kube.model.quantity import amounts
+from kwhatif.workloads.applied_template import without_nulls
 from kwhatif.workloads.counts import most_pods
 from kwhatif.workloads.deployment import free_names
 from kwhatif.workloads.names import uid_of
@@ -49,7 +50,7 @@ def templates_of(resource: CustomResource) -> CustomTemplates:
         TemplatePathError: a path is malformed, leads nowhere, or to something else.
     """
     data = resource.data
-    owner = _convert(_without_nulls({key: data.get(key) for key in ("apiVersion", "kind", "metadata")}), _Owner, "")
+    owner = _convert(without_nulls({key: data.get(key) for key in ("apiVersion", "kind", "metadata")}), _Owner, "")
     meta = owner.metadata
     uid = meta.uid or uid_of(owner.kind, meta.namespace, meta.name)
     found = (place for path in resource.template_paths for place in _follow(data, _steps(path)))
@@ -60,7 +61,7 @@ def templates_of(resource: CustomResource) -> CustomTemplates:
 
 
 def _template(place: str, value: Any) -> PodTemplateSpec:
-    template: PodTemplateSpec = _convert(_without_nulls(value), PodTemplateSpec, place)
+    template: PodTemplateSpec = _convert(without_nulls(value), PodTemplateSpec, place)
     if not template.spec.containers:
         raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
     _check_quantities(template.spec, place)
@@ -145,13 +146,6 @@ def _check_quantities(spec: PodSpec, place: str) -> None:
         amounts(spec.overhead)
     except ValueError as error:
         raise TemplatePathError(f"{place} holds what is not a quantity: {error}") from None
-
-
-def _without_nulls(value: Any) -> Any:
-    """What is null is not set, in Go."""
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
-    return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _convert(value: Any, kind: type[Any], place: str) -> Any:

@@ -12,14 +12,14 @@ from kwhatif.cli.mcp.pages import PAGE
 from kwhatif.cli.mcp.server import MOST_TOKENS
 from kwhatif.render.brief import tokens
 from tests.agents.talking import DEMO, part, talk
+from tests.objects import manifest
 
 PODS = {path.stem: path.read_text() for path in (DEMO / "pods").glob("*.yaml")}
 WEB = json.dumps(
-    {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "promo", "namespace": "shop"},
-        "spec": {
+    manifest(
+        "Deployment",
+        {"name": "promo", "namespace": "shop"},
+        spec={
             "replicas": 3,
             "selector": {"matchLabels": {"app": "promo"}},
             "template": {
@@ -29,7 +29,7 @@ WEB = json.dumps(
                 },
             },
         },
-    }
+    )
 )
 
 

@@ -14,6 +14,7 @@ from kwhatif.render.html.page import DEGREE_LOOKS
 from kwhatif.report import Report
 from tests.browser.chromium import Browser, axe_core, chromium, is_there
 from tests.browser.pages import DEMO, PAGES, write
+from tests.objects import manifest
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not is_there(), reason="needs chromium and chromedriver")]
 
@@ -287,22 +288,20 @@ HOSTILE = (
 def _hostile() -> kwhatif.Session:
     """A cluster in which all that has a name has one of these."""
     nodes = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": f"{at}{name}", "labels": {"topology.kubernetes.io/zone": name, "pool": name}},
-            "spec": {"taints": [{"key": name, "value": name, "effect": "PreferNoSchedule"}]},
-            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
-        }
+        manifest(
+            "Node",
+            {"name": f"{at}{name}", "labels": {"topology.kubernetes.io/zone": name, "pool": name}},
+            spec={"taints": [{"key": name, "value": name, "effect": "PreferNoSchedule"}]},
+            status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+        )
         for at, name in enumerate(HOSTILE)
     ]
     pods = [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "namespace": name, "ownerReferences": [_owner(name)]},
-            "spec": {"nodeName": f"{at}{name}", "containers": [{"name": "c"}]},
-        }
+        manifest(
+            "Pod",
+            {"name": name, "namespace": name, "ownerReferences": [_owner(name)]},
+            spec={"nodeName": f"{at}{name}", "containers": [{"name": "c"}]},
+        )
         for at, name in enumerate(HOSTILE)
     ]
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]})
@@ -380,12 +379,11 @@ def test_in_a_notebook_the_page_stands_in_a_frame_with_its_map(browser: Browser,
 
 def test_a_thousand_nodes_are_cells_that_can_be_found(browser: Browser, tmp_path: Path) -> None:
     nodes = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": f"node-{at:04}", "labels": {"topology.kubernetes.io/zone": f"zone-{at % 3}"}},
-            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
-        }
+        manifest(
+            "Node",
+            {"name": f"node-{at:04}", "labels": {"topology.kubernetes.io/zone": f"zone-{at % 3}"}},
+            status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+        )
         for at in range(1_000)
     ]
     session = kwhatif.load(kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}), "nodes.json"))

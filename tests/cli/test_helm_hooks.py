@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import run
+from tests.objects import manifest
 
 CLUSTER = """apiVersion: v1
 kind: Node
@@ -32,14 +33,7 @@ def pod(name: str, hook: str = "", cpu: str = "2", **annotations: str) -> str:
 
 def job(name: str, hook: str = "", cpu: str = "2", **annotations: str) -> str:
     made = json.loads(pod(name, hook, cpu, **annotations))
-    return json.dumps(
-        {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": made["metadata"],
-            "spec": {"template": {"spec": made["spec"]}},
-        }
-    )
+    return json.dumps(manifest("Job", made["metadata"], spec={"template": {"spec": made["spec"]}}))
 
 
 @pytest.fixture

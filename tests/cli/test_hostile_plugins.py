@@ -117,7 +117,7 @@ POINTS = [
 CHANGES = {
     "the list of nodes": ("snapshot.nodes.clear()", "pass"),
     "the nodes by name": ("snapshot.by_name.clear()", "pass"),
-    "the places of nodes": ("snapshot.places.clear()", "pass"),
+    "the indexes of nodes": ("snapshot.index_by_name.clear()", "pass"),
     "the shapes of nodes": ("[each.clear() for each in snapshot.names_and_shapes]", "pass"),
     "a node of a shape": ("[each.pods.clear() for each in snapshot.of_shape.values()]", "pass"),
     "pods on nodes that are not there": ("snapshot.strays.clear()", "pass"),

@@ -88,6 +88,10 @@ def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, opti
             "No such command 'diff': kwhatif compare OLD NEW says what differs between two dumps, kwhatif gate what a"
             " manifest changes.",
         ),
+        ("capacity x --max 0", "Invalid value for '--max': 0 is not in the range 1 to 100000."),
+        ("drain a1 --parallel 0", "Invalid value for '--parallel': 0 is less than 1."),
+        ("drain a1 --parallel two", "Invalid value for '--parallel': 'two' is not a whole number."),
+        ("drain a1 --grace-period x", "Invalid value for '--grace-period': 'x' is not a whole number."),
         ("shedule", "No such command 'shedule'. Did you mean 'schedule', 'deschedule'?"),
     ],
 )

@@ -46,3 +46,12 @@ def test_a_long_path_keeps_the_gates_table(tmp_path: Path, monkeypatch: pytest.M
     ran = run(f"kwhatif gate {folder} --from {ROOT}/fixtures/demo/cluster.yaml")
     assert "WORKLOAD" in ran.stdout
     assert "…/small.yaml:2" in ran.stdout
+
+
+def test_help_in_a_narrow_terminal_leaves_room_for_descriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    options = run("kwhatif drain --help").stdout.partition("\nOptions:\n")[2].splitlines()
+    indents = {len(line) - len(line.lstrip()) for line in options if line.startswith(" ")}
+    assert indents == {2, 24}
+    assert max(map(len, options)) <= 60
+    assert "  -l, --selector LABELS" in options, "its description is below it"

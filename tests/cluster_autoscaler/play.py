@@ -7,6 +7,7 @@ from typing import Any
 import kwhatif
 from kwhatif.report import Report
 from tests import FIXTURES
+from tests.objects import manifest
 
 CASES = FIXTURES / "cluster_autoscaler" / "cases.jsonl.xz"
 NOW = "2026-11-20T12:00:00Z"
@@ -24,17 +25,16 @@ def node(name: str, cpu: str = "4", memory: str = "16Gi", **more: Any) -> Json:
     """A node that has been ready for long; `taints`, `labels`, `annotations`, `unschedulable`, `ready`, `gpus`."""
     room = {"cpu": cpu, "memory": memory, "pods": str(more.get("pods", 110))}
     room |= {"nvidia.com/gpu": more["gpus"]} if "gpus" in more else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
+    return manifest(
+        "Node",
+        {
             "name": name,
             "labels": {"kubernetes.io/hostname": name, **more.get("labels", {})},
             "annotations": more.get("annotations", {}),
             "creationTimestamp": more.get("created", "2026-11-01T00:00:00Z"),
         },
-        "spec": {"taints": more.get("taints", []), "unschedulable": more.get("unschedulable", False)},
-        "status": {
+        spec={"taints": more.get("taints", []), "unschedulable": more.get("unschedulable", False)},
+        status={
             "capacity": room,
             "allocatable": room,
             "conditions": [
@@ -45,7 +45,7 @@ def node(name: str, cpu: str = "4", memory: str = "16Gi", **more: Any) -> Json:
                 }
             ],
         },
-    }
+    )
 
 
 def pod(name: str, cpu: str = "1", on: str = "", **more: Any) -> Json:
@@ -56,10 +56,9 @@ def pod(name: str, cpu: str = "1", on: str = "", **more: Any) -> Json:
     kind, _, owner_name = owner.partition("/")
     group = {"ReplicationController": "v1", "Job": "batch/v1"}.get(kind, "apps/v1")
     reference = {"apiVersion": group, "kind": kind, "name": owner_name, "uid": owner_name, "controller": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": more.get("namespace", "default"),
             "uid": name,
@@ -69,7 +68,7 @@ def pod(name: str, cpu: str = "1", on: str = "", **more: Any) -> Json:
             "creationTimestamp": more.get("created", "2026-11-20T10:00:00Z"),
             **more.get("metadata", {}),
         },
-        "spec": {
+        spec={
             "containers": [
                 {"name": "main", "image": "app:1", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
             ],
@@ -78,23 +77,22 @@ def pod(name: str, cpu: str = "1", on: str = "", **more: Any) -> Json:
             **({"nodeName": on} if on else {}),
             **more.get("spec", {}),
         },
-        "status": {
+        status={
             "phase": "Running" if on else "Pending",
             "conditions": [placed if on else waits],
             **more.get("status", {}),
         },
-    }
+    )
 
 
 def replica_set(name: str = "app", replicas: int = 3) -> Json:
     """The owner of pods."""
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "main", "image": "app:1"}]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template},
-    }
+    return manifest(
+        "ReplicaSet",
+        {"name": name, "namespace": "default", "uid": name},
+        spec={"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template},
+    )
 
 
 def group(name: str, *nodes: str, **more: Any) -> Json:

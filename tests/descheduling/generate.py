@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from tests.objects import manifest
+
 Json = dict[str, Any]
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -45,11 +47,7 @@ class _Case:
         pods = [self.pod(index) for index in range(random.randint(4, 16) * len(self.nodes) // 2)]
         metrics = [*map(self.node_metrics, self.nodes), *map(self.pod_metrics, pods)]
         namespaces = [
-            {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": name, "labels": {"tier": random.choice("xy")}},
-            }
+            manifest("Namespace", {"name": name, "labels": {"tier": random.choice("xy")}})
             for name in dict.fromkeys(_NAMESPACES)
         ]
         budgets = [self.budget(index) for index in range(random.randrange(4))]
@@ -69,13 +67,12 @@ class _Case:
         ]
         conditions = [{"type": "Ready", "status": "False" if self.some(0.05) else "True"}] if self.some(0.9) else []
         amounts = {"cpu": random.choice(("2", "4")), "memory": random.choice(("4Gi", "8Gi")), "pods": "20"}
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": labels},
-            "spec": {"unschedulable": self.some(0.1), "taints": taints},
-            "status": {"allocatable": amounts, "capacity": amounts, "conditions": conditions},
-        }
+        return manifest(
+            "Node",
+            {"name": name, "labels": labels},
+            spec={"unschedulable": self.some(0.1), "taints": taints},
+            status={"allocatable": amounts, "capacity": amounts, "conditions": conditions},
+        )
 
     def pod(self, index: int) -> Json:
         random = self.random
@@ -98,13 +95,7 @@ class _Case:
         if self.some(0.04):
             meta["deletionTimestamp"] = _time(random, 100)
             meta["finalizers"] = ["example.com/wait"]
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": meta,
-            "spec": self.spec(app),
-            "status": self.status(phase),
-        }
+        return manifest("Pod", meta, spec=self.spec(app), status=self.status(phase))
 
     def owners(self, app: str, namespace: str) -> list[Json]:
         kinds = self.random.choices(
@@ -246,39 +237,30 @@ class _Case:
             "expectedPods": 3,
             "observedGeneration": random.choice((1, 1, 1, 0)),
         }
-        return {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": f"b{index}", "namespace": random.choice(_NAMESPACES), "generation": 1},
-            "spec": spec,
-            "status": status,
-        }
+        return manifest(
+            "PodDisruptionBudget",
+            {"name": f"b{index}", "namespace": random.choice(_NAMESPACES), "generation": 1},
+            spec=spec,
+            status=status,
+        )
 
     def node_metrics(self, name: str) -> Json | None:
         if self.some(0.02):
             return None
         usage = {"cpu": f"{self.random.randrange(4_000_000_000)}n", "memory": f"{self.random.randrange(8000)}Mi"}
-        return {
-            "apiVersion": "metrics.k8s.io/v1beta1",
-            "kind": "NodeMetrics",
-            "metadata": {"name": name},
-            "timestamp": "2026-11-20T11:59:00Z",
-            "window": "20s",
-            "usage": usage,
-        }
+        return manifest("NodeMetrics", {"name": name}, timestamp="2026-11-20T11:59:00Z", window="20s", usage=usage)
 
     def pod_metrics(self, pod: Json) -> Json | None:
         if self.some(0.1):
             return None
         usage = {"cpu": f"{self.random.randrange(900_000_000)}n", "memory": f"{self.random.randrange(900)}Mi"}
-        return {
-            "apiVersion": "metrics.k8s.io/v1beta1",
-            "kind": "PodMetrics",
-            "metadata": {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]},
-            "timestamp": "2026-11-20T11:59:00Z",
-            "window": "20s",
-            "containers": [{"name": "main", "usage": usage}],
-        }
+        return manifest(
+            "PodMetrics",
+            {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]},
+            timestamp="2026-11-20T11:59:00Z",
+            window="20s",
+            containers=[{"name": "main", "usage": usage}],
+        )
 
     # --- the policy ----------------------------------------------------------------------------------
 

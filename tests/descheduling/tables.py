@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests import FIXTURES
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
@@ -29,13 +30,12 @@ def ago(hours: float) -> str:
 def node(name: str, *taints: str, cordoned: bool = False, **labels: str) -> Json:
     """`taints` as kubectl writes them; 4 CPUs, 8 GiB, 20 pods."""
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "20"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {HOSTNAME: name, **labels}},
-        "spec": {"unschedulable": cordoned, "taints": list(map(_taint, taints))},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {HOSTNAME: name, **labels}},
+        spec={"unschedulable": cordoned, "taints": list(map(_taint, taints))},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def _taint(text: str) -> Json:
@@ -62,10 +62,9 @@ def pod(
     kind, _, of = (owner or "").partition("/")
     owners = [{"apiVersion": "apps/v1", "kind": kind, "name": of, "uid": f"{kind}-{of}", "controller": True}]
     resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": namespace,
             "uid": f"{namespace}-{name}",
@@ -74,19 +73,19 @@ def pod(
             "creationTimestamp": ago(hours),
             "ownerReferences": owners if owner else [],
         },
-        "spec": {
+        spec={
             "nodeName": on,
             "priority": 0,
             "containers": [{"name": "main", "image": image, "resources": resources}],
             **spec,
         },
-        "status": {
+        status={
             "phase": "Running",
             "startTime": ago(hours),
             "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": ago(hours)}],
             **(status or {}),
         },
-    }
+    )
 
 
 def container(restarts: int = 0, **state: Any) -> Json:
@@ -161,12 +160,7 @@ CLUSTERS: dict[str, list[Json]] = {
         pod("large", "b", cpu="3800m"),
         pod("back", "b", cpu="50m"),
         pod("choosy", "a", nodeSelector={"disk": "hdd"}),
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "data", "namespace": "shop"},
-            "spec": {"storageClassName": "fast"},
-        },
+        manifest("PersistentVolumeClaim", {"name": "data", "namespace": "shop"}, spec={"storageClassName": "fast"}),
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 500},
     ),
     "HighNodeUtilization": _with(

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from tests.objects import manifest
+
 Json = dict[str, Any]
 
 GROUPS = "GenericWorkload=true"
@@ -43,21 +45,16 @@ class Builder:
         self._nodes.append(name)
         self._free[name] = milli
         self.cluster.append(
-            {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {
-                    "name": name,
-                    "uid": f"node-{name}",
-                    "labels": {"kubernetes.io/hostname": name, **labels},
-                },
-                "spec": spec,
-                "status": {
+            manifest(
+                "Node",
+                {"name": name, "uid": f"node-{name}", "labels": {"kubernetes.io/hostname": name, **labels}},
+                spec=spec,
+                status={
                     "capacity": amounts,
                     "allocatable": amounts,
                     "conditions": [{"type": "Ready", "status": "True"}],
                 },
-            }
+            )
         )
 
     # --- pods and groups ---------------------------------------------------------------------------------
@@ -88,19 +85,18 @@ class Builder:
                 "conditions": [{"type": "PodScheduled", "status": "True"}],
             }
         app = group or name.partition("-")[0]
-        made: Json = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
+        made: Json = manifest(
+            "Pod",
+            {
                 "name": name,
                 "namespace": "default",
                 "uid": f"pod-{name}",
                 "creationTimestamp": stamp,
                 "labels": {"app": app},
             },
-            "spec": spec,
-            "status": status,
-        }
+            spec=spec,
+            status=status,
+        )
         (self.cluster if node else self.manifest).append(made)
         return made
 
@@ -108,12 +104,11 @@ class Builder:
         """A PodGroup; without a least number its policy is `basic`."""
         policy: Json = {"basic": {}} if least is None else {"gang": {"minCount": least}}
         (self.cluster if bound else self.manifest).append(
-            {
-                "apiVersion": "scheduling.k8s.io/v1beta1",
-                "kind": "PodGroup",
-                "metadata": {"name": name, "namespace": "default", "uid": f"group-{name}"},
-                "spec": {"schedulingPolicy": policy, "priority": priority, **spec},
-            }
+            manifest(
+                "PodGroup",
+                {"name": name, "namespace": "default", "uid": f"group-{name}"},
+                spec={"schedulingPolicy": policy, "priority": priority, **spec},
+            )
         )
 
     def gang(self, name: str, count: int, least: int | None, cpu: str, *, priority: int = 0, **spec: Any) -> None:
@@ -140,18 +135,17 @@ class Builder:
         pods = sum(one["kind"] == "Pod" and one["metadata"]["labels"]["app"] == app for one in self.cluster)
         allowed = self.random.choice((0, 0, 1, 2))
         self.cluster.append(
-            {
-                "apiVersion": "policy/v1",
-                "kind": "PodDisruptionBudget",
-                "metadata": {"name": f"b-{app}", "namespace": "default", "uid": f"pdb-{app}"},
-                "spec": {"selector": {"matchLabels": {"app": app}}, "maxUnavailable": allowed},
-                "status": {
+            manifest(
+                "PodDisruptionBudget",
+                {"name": f"b-{app}", "namespace": "default", "uid": f"pdb-{app}"},
+                spec={"selector": {"matchLabels": {"app": app}}, "maxUnavailable": allowed},
+                status={
                     "disruptionsAllowed": min(allowed, pods),
                     "currentHealthy": pods,
                     "desiredHealthy": max(pods - allowed, 0),
                     "expectedPods": pods,
                 },
-            }
+            )
         )
 
     def members(self, name: str, count: int, cpu: str, *, priority: int = 0, nodes: list[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI, answer, empty_list, recorded
 from tests.http.test_watch import HASTY, until
+from tests.objects import manifest
 
 Json = dict[str, Any]
 #: The demo cluster of custom kinds.
@@ -23,15 +24,15 @@ OBJECTS: list[Json] = msgspec.yaml.decode(Path("fixtures/custom/cluster.yaml").r
 ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
 CLONES = "/apis/apps.kruise.io/v1alpha1/clonesets"
 WIDGETS = "/apis/example.com/v1alpha2/widgets"
-WIDGET: Json = {
-    "apiVersion": "example.com/v1alpha2",
-    "kind": "Widget",
-    "metadata": {"name": "w", "namespace": "shop", "resourceVersion": "1"},
-    "spec": {
+WIDGET: Json = manifest(
+    "Widget",
+    {"name": "w", "namespace": "shop", "resourceVersion": "1"},
+    version="example.com/v1alpha2",
+    spec={
         "replicas": 2,
         "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
     },
-}
+)
 
 
 def serve(api: FakeAPI, *objects: Json) -> None:

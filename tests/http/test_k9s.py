@@ -14,6 +14,7 @@ import yaml
 from tests import ROOT
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import FakeAPI
+from tests.objects import manifest
 
 FILE = ROOT / "docs" / "examples" / "k9s-plugins.yaml"
 PLUGINS = yaml.safe_load(FILE.read_text())["plugins"]
@@ -37,16 +38,15 @@ SELECTED = {
     "deployments": {"NAMESPACE": "shop", "NAME": "web"},
 }
 LABELS = {"app": "web"}
-DEPLOYMENT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "web", "namespace": "shop", "uid": "u-web"},
-    "spec": {
+DEPLOYMENT = manifest(
+    "Deployment",
+    {"name": "web", "namespace": "shop", "uid": "u-web"},
+    spec={
         "replicas": 0,
         "selector": {"matchLabels": LABELS},
         "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "web", "image": "web"}]}},
     },
-}
+)
 SAYS = {
     "advise": "nothing to advise, all fit",
     "threats": "Pod shop/web-797b5c4998-g47sl can be evicted by",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.karpenter.objects import Json, condition
+from tests.objects import manifest
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
 ZONE, HOST, CAPACITY = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "karpenter.sh/capacity-type"
@@ -148,13 +149,9 @@ def node_pool(chance: Chance, name: str, *, min_values: float = 0.15) -> Json:
         spec["weight"] = chance.pick((1, 10, 50))
     if chance.often(0.2):
         spec["limits"] = chance.pick(({"cpu": "10"}, {"cpu": "40"}, {"memory": "64Gi"}, {"nodes": "3"}))
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name, "uid": f"pool-{name}"},
-        "spec": spec,
-        "status": {"conditions": [condition("Ready")]},
-    }
+    return manifest(
+        "NodePool", {"name": name, "uid": f"pool-{name}"}, spec=spec, status={"conditions": [condition("Ready")]}
+    )
 
 
 def _disruption_budget(chance: Chance) -> Json:
@@ -192,40 +189,34 @@ def standing(chance: Chance, name: str, pools: list[Json], types: list[Json]) ->
     if chance.often(0.08):
         conditions.append(condition("Drifted") | {"lastTransitionTime": f"2026-11-19T0{chance.pick((1, 2, 3))}:00:00Z"})
     spec = pool["spec"]["template"]["spec"]
-    claim: Json = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": f"claim-{name}", "uid": f"claim-{name}", "labels": labels, "creationTimestamp": _OLD},
-        "spec": {
+    claim: Json = manifest(
+        "NodeClaim",
+        {"name": f"claim-{name}", "uid": f"claim-{name}", "labels": labels, "creationTimestamp": _OLD},
+        spec={
             "nodeClassRef": spec["nodeClassRef"],
             "requirements": [{"key": "karpenter.sh/nodepool", "operator": "In", "values": [pool["metadata"]["name"]]}],
             "taints": spec.get("taints", []),
             "startupTaints": spec.get("startupTaints", []),
             "expireAfter": "720h",
         },
-        "status": {
+        status={
             "providerID": f"aws:///{name}",
             "nodeName": name,
             "capacity": capacity,
             "allocatable": free,
             "conditions": conditions,
         },
-    }
+    )
     if chance.often(0.2):
         claim["spec"]["terminationGracePeriod"] = "1h"
     if chance.often(0.2):
         claim["status"]["lastPodEventTime"] = chance.pick(("2026-11-20T11:59:50Z", "2026-11-20T11:00:00Z"))
-    node: Json = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "uid": f"node-{name}",
-            "labels": {**labels, HOST: name, "karpenter.sh/registered": "true"},
-        },
-        "spec": {"providerID": f"aws:///{name}", "taints": list(spec.get("taints", []))},
-        "status": {"capacity": capacity, "allocatable": free, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    node: Json = manifest(
+        "Node",
+        {"name": name, "uid": f"node-{name}", "labels": {**labels, HOST: name, "karpenter.sh/registered": "true"}},
+        spec={"providerID": f"aws:///{name}", "taints": list(spec.get("taints", []))},
+        status={"capacity": capacity, "allocatable": free, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
     if chance.often(0.07):
         node["status"]["conditions"][0]["status"] = "False"
     if chance.often(0.05):
@@ -379,13 +370,7 @@ def _pod(chance: Chance, number: int, app: str, spec: Json, on: str) -> Json:
     }
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     if not on:
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": meta,
-            "spec": spec,
-            "status": {"phase": "Pending", "conditions": [unschedulable]},
-        }
+        return manifest("Pod", meta, spec=spec, status={"phase": "Pending", "conditions": [unschedulable]})
     annotations: Json = {}
     if chance.often(0.08):
         annotations["karpenter.sh/do-not-disrupt"] = chance.pick(("true", "5m", "10h", "soon"))
@@ -397,13 +382,7 @@ def _pod(chance: Chance, number: int, app: str, spec: Json, on: str) -> Json:
     ready = {"type": "Ready", "status": chance.pick(("True",) * 9 + ("False",))}
     status = {"phase": "Running", "startTime": "2026-11-20T11:30:00Z", "conditions": [ready]}
     # What it asked of its node then is not checked again, but counts when it moves.
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": {**spec, **priority, "nodeName": on},
-        "status": status,
-    }
+    return manifest("Pod", meta, spec={**spec, **priority, "nodeName": on}, status=status)
 
 
 def daemon_set(chance: Chance, name: str) -> Json:
@@ -417,39 +396,30 @@ def daemon_set(chance: Chance, name: str) -> Json:
         spec["affinity"] = {"nodeAffinity": affinity} if affinity else {}
     if chance.often(0.2):
         spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": "kube-system", "uid": f"ds-{name}"},
-        "spec": {"selector": _selector(name), "template": {"metadata": {"labels": {"app": name}}, "spec": spec}},
-    }
+    return manifest(
+        "DaemonSet",
+        {"name": name, "namespace": "kube-system", "uid": f"ds-{name}"},
+        spec={"selector": _selector(name), "template": {"metadata": {"labels": {"app": name}}, "spec": spec}},
+    )
 
 
 def volumes(chance: Chance, objects: list[Json]) -> list[Json]:
     """Claims and volumes for some of the pods, and limits of nodes."""
     zone = {"key": chance.pick((ZONE, ZONE, "topology.ebs.csi.aws.com/zone")), "values": chance.some(ZONES)}
     found: list[Json] = [
-        {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": {"name": "ebs"},
-            "provisioner": "ebs.csi.aws.com",
-            "volumeBindingMode": chance.pick(("WaitForFirstConsumer",) * 5 + ("Immediate",)),
-            "allowedTopologies": [{"matchLabelExpressions": [zone]}] if chance.often(0.5) else [],
-        }
+        manifest(
+            "StorageClass",
+            {"name": "ebs"},
+            provisioner="ebs.csi.aws.com",
+            volumeBindingMode=chance.pick(("WaitForFirstConsumer",) * 5 + ("Immediate",)),
+            allowedTopologies=[{"matchLabelExpressions": [zone]}] if chance.often(0.5) else [],
+        )
     ]
     for each in objects:
         name = each["metadata"]["name"]
         if each["kind"] == "Node" and chance.often(0.4):
             drivers = [{"name": "ebs.csi.aws.com", "nodeID": name, "allocatable": {"count": chance.pick((0, 1, 2))}}]
-            found.append(
-                {
-                    "apiVersion": "storage.k8s.io/v1",
-                    "kind": "CSINode",
-                    "metadata": {"name": name},
-                    "spec": {"drivers": drivers},
-                }
-            )
+            found.append(manifest("CSINode", {"name": name}, spec={"drivers": drivers}))
         elif each["kind"] == "Pod" and chance.often(0.4):
             each["spec"] = {**each["spec"], "volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": name}}]}
             found += _claim(chance, name)
@@ -457,13 +427,12 @@ def volumes(chance: Chance, objects: list[Json]) -> list[Json]:
 
 
 def _claim(chance: Chance, name: str) -> list[Json]:
-    claim: Json = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default", "uid": f"pvc-{name}"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": chance.pick(("ebs",) * 9 + ("nope",))},
-        "status": {"phase": "Pending"},
-    }
+    claim: Json = manifest(
+        "PersistentVolumeClaim",
+        {"name": name, "namespace": "default", "uid": f"pvc-{name}"},
+        spec={"accessModes": ["ReadWriteOnce"], "storageClassName": chance.pick(("ebs",) * 9 + ("nope",))},
+        status={"phase": "Pending"},
+    )
     if chance.often(0.1):
         return []
     if chance.often(0.5):
@@ -490,18 +459,17 @@ def _claim(chance: Chance, name: str) -> list[Json]:
 def pod_budget(chance: Chance, app: str) -> Json:
     kind = chance.pick(({"maxUnavailable": 1}, {"maxUnavailable": 0}, {"minAvailable": "100%"}, {"minAvailable": 1}))
     more = {"unhealthyPodEvictionPolicy": "AlwaysAllow"} if chance.often(0.3) else {}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": f"budget-{app}-{chance.random.randrange(3)}", "namespace": "default"},
-        "spec": {"selector": _selector(app), **kind, **more},
-        "status": {
+    return manifest(
+        "PodDisruptionBudget",
+        {"name": f"budget-{app}-{chance.random.randrange(3)}", "namespace": "default"},
+        spec={"selector": _selector(app), **kind, **more},
+        status={
             "disruptionsAllowed": chance.pick((0, 1, 1)),
             "currentHealthy": 1,
             "desiredHealthy": 1,
             "expectedPods": 1,
         },
-    }
+    )
 
 
 # --- families ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+from tests.objects import manifest
+
 Json = dict[str, Any]
 
 ZONES = ("a", "b", "c")
@@ -23,13 +25,12 @@ def pool(name: str = "general", *, labels: Json | None = None, disruption: Json 
         "consolidationPolicy": "WhenEmptyOrUnderutilized",
         "budgets": [{"nodes": "100%"}],
     }
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name, "uid": f"pool-{name}"},
-        "spec": {"template": template, "disruption": default | (disruption or {}), **own},
-        "status": {"conditions": [condition("Ready")]},
-    }
+    return manifest(
+        "NodePool",
+        {"name": name, "uid": f"pool-{name}"},
+        spec={"template": template, "disruption": default | (disruption or {}), **own},
+        status={"conditions": [condition("Ready")]},
+    )
 
 
 def node(
@@ -61,24 +62,18 @@ def node(
     shown = [condition(each) for each in ("Launched", "Registered", "Initialized", *conditions)]
     status = {"providerID": f"aws:///{name}", "nodeName": name, "capacity": amounts, "allocatable": amounts}
     return [
-        {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodeClaim",
-            "metadata": {"name": f"claim-{name}", "uid": f"claim-{name}", "labels": labels},
-            "spec": {"requirements": [], **(claim or {})},
-            "status": {**status, "conditions": shown},
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "uid": f"node-{name}", "labels": own, **meta},
-            "spec": {"providerID": f"aws:///{name}"},
-            "status": {
-                "capacity": amounts,
-                "allocatable": amounts,
-                "conditions": [{"type": "Ready", "status": "True"}],
-            },
-        },
+        manifest(
+            "NodeClaim",
+            {"name": f"claim-{name}", "uid": f"claim-{name}", "labels": labels},
+            spec={"requirements": [], **(claim or {})},
+            status={**status, "conditions": shown},
+        ),
+        manifest(
+            "Node",
+            {"name": name, "uid": f"node-{name}", "labels": own, **meta},
+            spec={"providerID": f"aws:///{name}"},
+            status={"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+        ),
     ]
 
 
@@ -95,13 +90,7 @@ def pod(name: str, *, cpu: str = "1", on: str = "", annotations: Json | None = N
         meta["annotations"] = annotations
     containers = [{"name": "main", "image": "app:1", "resources": requests}]
     placed = {"nodeName": on} if on else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": {"containers": containers, **placed, **spec},
-        "status": status,
-    }
+    return manifest("Pod", meta, spec={"containers": containers, **placed, **spec}, status=status)
 
 
 def type_(name: str, cpu: int, price: float, *, zones: tuple[str, ...] = ZONES, spot: float | None = None) -> Json:

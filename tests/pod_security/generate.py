@@ -11,6 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
+from tests.objects import manifest
+
 PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted", "restricted", "baseline", "strict")
 VERSIONS = (
@@ -105,12 +107,7 @@ class Dice:
         if self._maybe(0.4):
             kinds = self._random.sample(sorted(VOLUMES), self._random.choice((1, 1, 2, 3)))
             spec["volumes"] = [{"name": f"v{place}", kind: VOLUMES[kind]} for place, kind in enumerate(kinds)]
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "p", "annotations": self._annotations()},
-            "spec": spec,
-        }
+        return manifest("Pod", {"name": "p", "annotations": self._annotations()}, spec=spec)
 
     def _annotations(self) -> dict[str, str]:
         notes = {}

@@ -20,6 +20,7 @@ from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.scene import Case, Object
 from tests.examples import examples
+from tests.objects import manifest
 from tests.property.test_one_reading import template_of, try_some
 
 SEED = 21
@@ -70,16 +71,7 @@ def test_it_places_as_gate_does(family: str, tmp_path: Path) -> None:
         try_some(case, Dice(case.name))
         session = session_of(case, write(case, tmp_path))
         asked = kwhatif.text(json.dumps(workload(case, Dice(case.name), LIMIT + 1)))
-        classes = kwhatif.text(
-            json.dumps(
-                {
-                    "apiVersion": "scheduling.k8s.io/v1",
-                    "kind": "PriorityClass",
-                    "metadata": {"name": "urgent"},
-                    "value": 2_000_000,
-                }
-            )
-        )
+        classes = kwhatif.text(json.dumps(manifest("PriorityClass", {"name": "urgent"}, value=2000000)))
         row = kwhatif.capacity(session, asked, classes, limit=LIMIT, with_preemption=True, validation="ignore").capacity
         gate = kwhatif.gate(session, asked, classes, rollout="final", validation="ignore")
         pods = [decision for decision in gate.decisions if decision.source == gate.workloads[0].source]

@@ -11,6 +11,7 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.scheduler.framework.reference import use_reference
 from tests.examples import examples
+from tests.objects import manifest
 
 MANY = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 Json = dict[str, Any]
@@ -22,28 +23,22 @@ CLASSES = [
     for name, value in (("low", 1), ("mid", 10), ("high", 100))
 ]
 #: A quota under which some of the pods are refused.
-QUOTA: Json = {
-    "apiVersion": "v1",
-    "kind": "ResourceQuota",
-    "metadata": {"name": "few", "namespace": "default"},
-    "spec": {"hard": {"pods": "4"}},
-    "status": {"hard": {"pods": "4"}, "used": {"pods": "0"}},
-}
+QUOTA: Json = manifest(
+    "ResourceQuota",
+    {"name": "few", "namespace": "default"},
+    spec={"hard": {"pods": "4"}},
+    status={"hard": {"pods": "4"}, "used": {"pods": "0"}},
+)
 
 
 def node(name: str, cpu: int, *, cordoned: bool = False) -> Json:
     resources = {"cpu": str(cpu), "memory": "32Gi", "pods": "20"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "uid": f"node-{name}", "labels": {"kubernetes.io/hostname": name}},
-        "spec": {"unschedulable": cordoned},
-        "status": {
-            "capacity": resources,
-            "allocatable": resources,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+    return manifest(
+        "Node",
+        {"name": name, "uid": f"node-{name}", "labels": {"kubernetes.io/hostname": name}},
+        spec={"unschedulable": cordoned},
+        status={"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def pod_spec(cpu: int, priority: str, grace: int, hates: str) -> Json:

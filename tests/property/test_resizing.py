@@ -15,6 +15,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.resizing import allocated, is_under_way
 from kwhatif.sources.manifests.edits import read_edits
 from tests.examples import examples
+from tests.objects import manifest
 from tests.valid_state import validate
 
 MANY = settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
@@ -44,17 +45,16 @@ def objects(pods: list[tuple[int, int]], asked: int) -> list[dict[str, Any]]:
         rows = [{"name": "c", "resources": got, "allocatedResources": got["requests"], "state": {"running": {}}}]
         ready = [{"type": "Ready", "status": "True"}]
         items.append(
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": f"p{number}", "namespace": "default", "uid": f"p{number}"},
-                "spec": {
+            manifest(
+                "Pod",
+                {"name": f"p{number}", "namespace": "default", "uid": f"p{number}"},
+                spec={
                     "nodeName": node,
                     "priority": number % 2,
                     "containers": [{"name": "c", "image": "i", "resources": wants}],
                 },
-                "status": {"phase": "Running", "conditions": ready, "containerStatuses": rows},
-            }
+                status={"phase": "Running", "conditions": ready, "containerStatuses": rows},
+            )
         )
     return items
 

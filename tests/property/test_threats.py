@@ -9,16 +9,11 @@ import kwhatif
 from kwhatif.report import Report
 from kwhatif.report.risks import ThreatRow
 from tests.examples import examples
+from tests.objects import manifest
 from tests.property.test_harm import CLASSES, Json, node, pod_spec
 from tests.property.worlds import RANDOMS
 
-NEVER: Json = {
-    "apiVersion": "scheduling.k8s.io/v1",
-    "kind": "PriorityClass",
-    "metadata": {"name": "polite"},
-    "value": 50,
-    "preemptionPolicy": "Never",
-}
+NEVER: Json = manifest("PriorityClass", {"name": "polite"}, value=50, preemptionPolicy="Never")
 #: As the API server gives them to every pod.
 DEFAULTED = [
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
@@ -29,30 +24,28 @@ NAMES = ("low", "mid", "high", "polite")
 
 def running(name: str, spec: Json, where: str, owner: str = "") -> Json:
     owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": "default",
             "uid": name,
             "labels": {"app": owner or name},
             **({"ownerReferences": owners} if owner else {}),
         },
-        "spec": {**spec, "tolerations": DEFAULTED, **({"nodeName": where} if where else {})},
-        "status": {"phase": "Running" if where else "Pending"},
-    }
+        spec={**spec, "tolerations": DEFAULTED, **({"nodeName": where} if where else {})},
+        status={"phase": "Running" if where else "Pending"},
+    )
 
 
 def replica_set(name: str, count: int, spec: Json) -> Json:
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": spec}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {"replicas": count, "selector": {"matchLabels": labels}, "template": template},
-    }
+    return manifest(
+        "ReplicaSet",
+        {"name": name, "namespace": "default", "uid": name},
+        spec={"replicas": count, "selector": {"matchLabels": labels}, "template": template},
+    )
 
 
 def world(dice: random.Random) -> list[Json]:

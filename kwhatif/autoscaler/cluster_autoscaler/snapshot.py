@@ -94,7 +94,7 @@ class Snapshot:
 
     def node(self, name: str) -> NodeInfo:
         """The node with this name, which must exist."""
-        return self.state.nodes[self.state.places[name]]
+        return self.state.nodes[self.state.index_by_name[name]]
 
     # --- pods ------------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Snapshot:
         Returns:
             The node's name; "" if the pod fits nowhere.
         """
-        tried, nodes, places = self._tried(pod), self.state.nodes, self.state.places
+        tried, nodes, places = self._tried(pod), self.state.nodes, self.state.index_by_name
         cpu, memory = tried.least
         for index in self._searched(accepted):
             name = self.names[index]

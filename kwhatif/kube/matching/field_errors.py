@@ -132,6 +132,22 @@ def aggregate(messages: Iterable[str]) -> str:
     return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
+_PLAIN = re.compile(r"[\w-]+")
+
+
+def quoted_path(path: Sequence[str | int]) -> str:
+    """The path as users write it: `spec.containers[0].image`; a key that holds dots or slashes is quoted."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text
+
+
 def field_path(path: Sequence[str | int]) -> str:
     """The path as the API server writes it: keys of maps without quotes."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")

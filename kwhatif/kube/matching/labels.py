@@ -262,15 +262,15 @@ def _error(message: str) -> SelectorError:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
-        self._place = 0
+        self._index = 0
 
     def _next(self) -> _Token:
-        token = self._tokens[min(self._place, len(self._tokens) - 1)]
-        self._place += 1
+        token = self._tokens[min(self._index, len(self._tokens) - 1)]
+        self._index += 1
         return token
 
     def _ahead(self) -> _Token:
-        return self._tokens[min(self._place, len(self._tokens) - 1)]
+        return self._tokens[min(self._index, len(self._tokens) - 1)]
 
     def requirements(self) -> list[Requirement]:
         found: list[Requirement] = []

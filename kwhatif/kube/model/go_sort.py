@@ -149,8 +149,8 @@ class _Sorting(Generic[T]):
                 self._shift(range(i + 1, b))
         return False
 
-    def _shift(self, places: range) -> None:
-        for j in places:
+    def _shift(self, indexes: range) -> None:
+        for j in indexes:
             if not self._less(j, j - 1):
                 return
             self._swap(j, j - 1)
@@ -160,19 +160,19 @@ class _Sorting(Generic[T]):
         random = length
         modulus = 1 << length.bit_length()
         middle = a + length // 4 * 2
-        for place in range(middle - 1, middle + 2):
+        for index in range(middle - 1, middle + 2):
             random ^= random << 13 & _MASK
             random ^= random >> 7
             random ^= random << 17 & _MASK
             other = random & (modulus - 1)
-            self._swap(place, a + (other - length if other >= length else other))
+            self._swap(index, a + (other - length if other >= length else other))
 
     def _choose_pivot(self, a: int, b: int) -> tuple[int, _Hint]:
         length = b - a
         self._swaps = 0
         i, j, k = (a + length // 4 * part for part in (1, 2, 3))
         if length >= _SHORTEST_NINTHER:
-            i, j, k = (self._median(place - 1, place, place + 1) for place in (i, j, k))
+            i, j, k = (self._median(index - 1, index, index + 1) for index in (i, j, k))
         j = self._median(i, j, k)
         if self._swaps == 0:
             return j, _Hint.INCREASING

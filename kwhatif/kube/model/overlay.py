@@ -346,8 +346,8 @@ class _LateOrder(Generic[K, V]):
         in_order: list[K] = []
         start = 0
         for key in sorted(misplaced, key=rank):
-            place = bisect_left(rest, rank(key), start, key=rank)
-            in_order += rest[start:place]
+            index = bisect_left(rest, rank(key), start, key=rank)
+            in_order += rest[start:index]
             in_order.append(key)
-            start = place
+            start = index
         return in_order + rest[start:]

@@ -255,8 +255,8 @@ def grow(session: Session, filling: CapacityCount, fit: Fit, limit: int) -> Grow
         unbounded=tuple(name for name in sorted(added) if not loop.autoscaler.is_bounded(name, filling.state)),
         refused=refused,
     )
-    said = (*scaling.caveats, *loop.caveats, *left, *((CloudCapacityUnknown(),) if added else ()))
-    return Grown(row, fit, said)
+    caveats = (*scaling.caveats, *loop.caveats, *left, *((CloudCapacityUnknown(),) if added else ()))
+    return Grown(row, fit, caveats)
 
 
 def _waiting(filling: CapacityCount, limit: int) -> State:

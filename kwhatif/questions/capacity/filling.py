@@ -247,8 +247,8 @@ class CapacityCount:
         result = turn.result
         if not result.is_placed:
             outcome: StopOutcome = "Unschedulable" if result.preemption is None else "Preempts"
-            said = result.status.message
-            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=said, gang=row)
+            message = result.status.message
+            stop = StopRow(pod=key, workload=f"PodGroup {key}", outcome=outcome, message=message, gang=row)
             return Fit(self._row(stop), None)
         for source, _, info in members:
             node = turn.nodes.get(info.key)

@@ -159,17 +159,17 @@ def at_peak(session: Session) -> AtPeak:
     scaled = edit_session(session, [SourcedEdit("--peak", edit)])
     filling = CapacityCount(scaled, ())
     filling.end()
-    said = {each.pod: each.message for each in filling.earlier}
+    messages = {each.pod: each.message for each in filling.earlier}
     state = filling.state
     row = PeakRow(
-        workloads=tuple(_workloads(session, scaled, filling, said)),
+        workloads=tuple(_workloads(session, scaled, filling, messages)),
         evicted=tuple(sorted(key for key in scaled.state.pods.keys() - state.pods.keys())),
     )
     return AtPeak(scaled.at(state), row)
 
 
 def _workloads(
-    before: Session, after: Session, filling: CapacityCount, said: dict[str, str]
+    before: Session, after: Session, filling: CapacityCount, messages: dict[str, str]
 ) -> Iterator[PeakWorkloadRow]:
     differences = Differences(before.state, after.state)
     for kind in SCALABLE:
@@ -183,5 +183,5 @@ def _workloads(
                 replicas=replicas_of(old),
                 peak=replicas_of(new),
                 pending=len(waiting),
-                message=next((said[key] for key in waiting if said.get(key)), ""),
+                message=next((messages[key] for key in waiting if messages.get(key)), ""),
             )

@@ -38,12 +38,12 @@ def _reasons(objections: Mapping[str, Sequence[Verdict]]) -> Iterator[ReasonRow]
         status = first.status
         reasons, evidence = status.reasons or ("",), status.evidence
         paired = len(reasons) == len(evidence)
-        for place, reason in enumerate(reasons):
-            item = evidence[place] if paired else next(iter(evidence), None)
+        for index, reason in enumerate(reasons):
+            item = evidence[index] if paired else next(iter(evidence), None)
             found.setdefault((first.plugin, reason), []).append((name, item))
-    for (plugin, reason), said in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        node, item = min(said, key=lambda each: (lack(each[1]), each[0]))
-        yield ReasonRow(plugin=plugin, reason=reason, nodes=len(said), node=node, evidence=item)
+    for (plugin, reason), rejected in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        node, item = min(rejected, key=lambda each: (lack(each[1]), each[0]))
+        yield ReasonRow(plugin=plugin, reason=reason, nodes=len(rejected), node=node, evidence=item)
 
 
 # --- the tightest ------------------------------------------------------------------------------------------------

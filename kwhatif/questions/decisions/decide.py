@@ -65,7 +65,7 @@ def preemption_row(preemption: Preemption, *, described: int | None = None) -> P
 
 
 def group_preemption_row(found: GroupPreemption, node: str | None, budgets: Budgets) -> PreemptionRow:
-    """Whom a group evicts, as the row of the one of its pods that stands for it.
+    """The evictions by a group, as the row of the pod that represents it.
 
     Args:
         found: what came of its preemption.
@@ -183,12 +183,12 @@ def refusal(applied: Applied, why: Denied, cluster: Cluster) -> Decision:
 
 
 def stand_in(applied: Applied) -> Pod:
-    """A pod with only a name, for an object without pods."""
+    """A pod with only a name: it represents an object without pods."""
     meta = applied.object.metadata
     return Pod(metadata=PodMeta(name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
-#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+#: Chooses the nodes to show, by the objections to each; returns how many others each of them represents.
 Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
 
 
@@ -294,8 +294,8 @@ def in_full(result: Attempt) -> Decision:
 
 def _best_few(scores: Scores) -> Scores:
     nodes, total = scores.nodes, scores.total
-    places = nsmallest(FEW, range(len(nodes)), key=lambda place: (-total[place], nodes[place].name))
-    take = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+    indexes = nsmallest(FEW, range(len(nodes)), key=lambda index: (-total[index], nodes[index].name))
+    take = itemgetter(*indexes) if len(indexes) > 1 else lambda row: (row[indexes[0]],)
     return Scores(take(nodes), {name: list(take(row)) for name, row in scores.by_plugin.items()}, list(take(total)))
 
 
@@ -333,12 +333,12 @@ def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
 
 
 def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:
-    """For each resource that these nodes lack, the node with most of it left."""
-    most: dict[str, tuple[int, str]] = {}
+    """For each resource that these nodes lack, the node with the most left."""
+    roomiest: dict[str, tuple[int, str]] = {}
     for name in names:
         for verdict in objections[name]:
             for item in verdict.status.evidence:
                 if isinstance(item, InsufficientResource):
                     free = item.used - item.allocatable, name
-                    most[item.resource] = min(most.get(item.resource, free), free)
-    yield from (name for _, name in most.values())
+                    roomiest[item.resource] = min(roomiest.get(item.resource, free), free)
+    yield from (name for _, name in roomiest.values())

@@ -39,7 +39,7 @@ from kwhatif.state.state import State
 def took_room(
     asked: ScheduleResult, before: Sequence[ScheduleResult], profile: Profile, state: State
 ) -> tuple[str, ...]:
-    """The pods without which the pod would fare better, by key; none if it would not.
+    """The keys of earlier pods without which the pod would fit, or would need no eviction; none if they do not matter.
 
     Args:
         asked: of a pod that evicts others, or stays pending.
@@ -60,7 +60,7 @@ def took_room(
 
 
 def without(placed: Sequence[ScheduleResult], state: State, gone: Sequence[PodInfo] = ()) -> State:
-    """A fork as if these had not been placed: their victims, and others that are gone, are there again."""
+    """A fork without these placed pods, but with their victims, and with others that are gone."""
     fork = state.fork()
     fork.apply(*(Delete(Pod, each.pod.key) for each in placed))
     for victim in (*(victim.pod for each in placed for victim in each.victims), *gone):
@@ -70,9 +70,9 @@ def without(placed: Sequence[ScheduleResult], state: State, gone: Sequence[PodIn
 
 
 def in_the_way(placed: Sequence[ScheduleResult], nodes: Collection[str]) -> tuple[str, ...]:
-    """Those of the placed pods that are on the nodes where another pod would fit without all of them, by key.
+    """The keys of the placed pods on the nodes where another pod would fit without all of them.
 
-    Where none is, they are in the way by what they are: affinity, spreading, a volume or a device.
+    If there is none on these nodes, all are in the way: by affinity, spreading, a volume or a device.
     """
     here = tuple(each.pod.key for each in placed if each.node in nodes)
     return here or (tuple(each.pod.key for each in placed) if nodes else ())
@@ -150,11 +150,11 @@ class UncountedEvictions:
         self._spent.update(budget for budgets in counted(victims) for budget in budgets)
 
     def over(self, budget: str) -> None:
-        """The controller has counted what was taken from this budget (`namespace/name`)."""
+        """The controller has counted this budget (`namespace/name`) again."""
         self._spent.pop(budget, None)
 
     def as_left(self, decision: Decision) -> Decision:
-        """The decision with the real allowance of budgets; the reasons for its node stay as the scheduler sees them."""
+        """The decision with what budgets really allow; the reasons for its node are still those of the scheduler."""
         return with_chosen(decision, self._as_left) if self._spent else decision
 
     def _as_left(self, chosen: CandidateRow) -> CandidateRow:
@@ -176,7 +176,7 @@ class UncountedEvictions:
 
 
 class Explained:
-    """The outcomes that one of several equal pods has explained for all of them."""
+    """The outcomes that were explained for one of several equal pods."""
 
     def __init__(self) -> None:
         self.outcomes: set[Outcome] = set()
@@ -191,12 +191,12 @@ class Described:
         self._profiles = profiles
         self._explain = explain
         self.caveats: dict[Caveat, None] = {}
-        #: Those of pods that were pending already, and are not asked for, in the order in which they were first tried.
+        #: The results of other pods that were pending before, in the order in which they were first tried.
         self._earlier: dict[str, ScheduleResult] = {}
         self.uncounted = UncountedEvictions()
 
     def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision | None:
-        """The decision about a tried pod, if it is final; `explained`: None if it is not asked for."""
+        """The decision about a tried pod, if it is final; `explained`: None if the pod is not asked about."""
         raise NotImplementedError
 
     def note(self, result: ScheduleResult) -> None:
@@ -207,11 +207,11 @@ class Described:
             self.caveats[Batching()] = None
 
     def profile_of(self, pod: Pod) -> Profile | None:
-        """None: another scheduler places it."""
+        """The profile of the pod; None: another scheduler places it."""
         return profile_of(pod, self._profiles)
 
     def described(self, explained: Explained, result: ScheduleResult, whole: Attempt | None = None) -> Decision:
-        """The decision, explained if needed: that is noted.
+        """The decision, with reasons if pods like it have not explained its outcome yet.
 
         Args:
             explained: what pods like it have explained already.
@@ -257,7 +257,7 @@ class AtOnce(Described):
         """`explain`: which decisions say why, and how; `counts_budgets`: see `InstantEngine`."""
         super().__init__(api_server, profiles, explain)
         self._counts_budgets = counts_budgets
-        #: The rows of pods that were pending already, and are not asked for, in the order in which they were tried.
+        #: The decisions about other pods that were pending before, in the order in which they were tried.
         self.earlier: list[Decision] = []
 
     def note(self, result: ScheduleResult) -> None:
@@ -267,7 +267,7 @@ class AtOnce(Described):
             self._look_at_taints(result.pod, result.node)
 
     def decide(self, result: ScheduleResult, explained: Explained | None) -> Decision:
-        """See `Described`: what comes of a pod's only attempt is final."""
+        """See `Described`: the only attempt of a pod is final."""
         if result.outcome == "Ignored":
             return ignored(result.pod.pod)
         self.note(result)

@@ -1,4 +1,4 @@
-"""The nearest miss: the fewest obstacles of most nodes to a pod, and names in the pod that do not exist."""
+"""The nearest miss: the smallest set of obstacles to a pod on any nodes, and names in the pod that do not exist."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class _Group:
     def add(self, name: str, obstacles: Sequence[_Obstacle]) -> None:
         """One more node."""
         self.names.append(name)
-        for place, obstacle in enumerate(obstacles):
-            best, node = self.closest[place]
+        for index, obstacle in enumerate(obstacles):
+            best, node = self.closest[index]
             if not node or (obstacle is not best and (lack(obstacle.evidence), name) < (lack(best.evidence), node)):
-                self.closest[place] = obstacle, name
+                self.closest[index] = obstacle, name
             if isinstance(obstacle.evidence, Elsewhere):
-                self.domains[place].add(obstacle.evidence.domain)
+                self.domains[index].add(obstacle.evidence.domain)
 
     def rank(self) -> tuple[int, int, int, int, int, str]:
         """Smallest first: too small, what eviction does not clear here, all obstacles, what it never clears.
@@ -151,7 +151,7 @@ def nearest_miss(cycle: Cycle, objections: Mapping[str, Sequence[Verdict]]) -> N
 
 
 def _obstacles(cycle: Cycle, node: NodeInfo, verdicts: Sequence[Verdict]) -> Iterator[_Obstacle]:
-    """The objections taken apart: a filter may name several things at once, or only the first of several."""
+    """The single obstacles of all objections: a filter may name several at once, or only the first of several."""
     cordoned = False
     for verdict in verdicts:
         status = verdict.status
@@ -219,7 +219,7 @@ def _taints(cycle: Cycle, node: NodeInfo, *, without_cordon: bool) -> Iterator[U
 
 
 def lack(evidence: Evidence | None) -> int:
-    """By how much a resource is short; 0 for everything that has no size."""
+    """By how much a resource is short; 0 for evidence without an amount."""
     if isinstance(evidence, InsufficientResource):
         return evidence.requested - (evidence.allocatable - evidence.used)
     return 0
@@ -251,7 +251,7 @@ def unknown_names(pod: Pod, state: State, plugins: Collection[str]) -> tuple[Unk
 
 
 def unknown_objects(pod: Pod, cluster: Cluster) -> tuple[UnknownNameRow, ...]:
-    """Missing objects that the pod names: also for a pod that the API server refuses for that."""
+    """Missing objects that the pod names, also if the API server refuses it for that."""
     return tuple(_objects(pod, cluster))
 
 

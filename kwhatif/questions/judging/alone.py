@@ -128,7 +128,7 @@ class AloneRun:
         workload = planner.as_applied(workload, restarted=applied.restarted).object
         refused = check_workload(workload, cluster) if self._new_pods.admission else None
         self._new_pods.api_server.put(default_object(workload), None)
-        made, left_out = expand(capped(workload, planner.most), cluster), beyond(workload, planner.most)
+        made, left_out = expand(capped(workload, planner.limit), cluster), beyond(workload, planner.limit)
         return WorkloadUpdate("new", added=made, left_out=left_out, denied=refused)
 
     def _with_free_name(self, group: ReplicaGroup) -> ReplicaGroup:

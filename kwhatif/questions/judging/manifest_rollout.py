@@ -148,7 +148,7 @@ class ManifestRollout:
         return self.planned.update == "scaled" and len(self.made) >= self.planned.plan.more
 
     @property
-    def most(self) -> int | None:
+    def limit(self) -> int | None:
         """The most pods to count, which leaves out replacements of evicted ones; None: any number."""
         if self.planned.update in ("new", "restarted"):
             return len(self.expected)
@@ -324,13 +324,13 @@ def _of_stateful_set(stateful_set: StatefulSet, view: View) -> RolloutProgress:
     new = [pod for pod in pods if revision_label(pod) == newest]
     late = _late(new, stateful_set.spec.min_ready_seconds, view)
     waits_for = moves_of(stateful_set, view).waits_for
-    most = most_unavailable(stateful_set, len(ordinals), view.state.cluster.facts.gates)
+    unavailable = most_unavailable(stateful_set, len(ordinals), view.state.cluster.facts.gates)
     return RolloutProgress(
         wanted=len(updating),
         updated=len(new) - len(late),
         old=len(pods) - len(new),
         waits_for="" if waits_for is None else f"{key_of(stateful_set)}-{waits_for}",
-        limit="one pod at a time" if most in (None, 1) else f"maxUnavailable {most}",
+        limit="one pod at a time" if unavailable in (None, 1) else f"maxUnavailable {unavailable}",
         done=waits_for is None and len(new) == len(updating) and not late,
     )
 

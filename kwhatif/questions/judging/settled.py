@@ -278,7 +278,7 @@ class SettledRun(ManifestRun):
             return is_there or self._attempts.has_evicted(uid)
 
         found = [(uid, key) for uid, key in manifest.made.items() if counts(uid, key)]
-        return found[: manifest.most]
+        return found[: manifest.limit]
 
 
 def _run(pods: Sequence[Pod], api_server: ApiServer) -> None:

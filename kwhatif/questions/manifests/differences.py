@@ -80,8 +80,8 @@ class Differences:
         """The present nodes that may differ, or whose pods may, in the scheduler's order."""
         infos = self.after.nodes
         if self._nodes is not None:
-            places = self.after.places
-            infos = [infos[place] for place in sorted(places[name] for name in self._nodes if name in places)]
+            by_name = self.after.index_by_name
+            infos = [infos[index] for index in sorted(by_name[name] for name in self._nodes if name in by_name)]
         for info in infos:
             if self.before.node(info.name) is not info:
                 yield info

@@ -224,7 +224,7 @@ class _Made:
 
     def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
         """Let controllers create the pods of workloads, which stay pending, and volumes of claims, and delete pods."""
-        most = most_pods(state.cluster)  # of what was asked for before this edit
+        limit = most_pods(state.cluster)  # of what was asked for before this edit
         new_pods = NewPods(ApiServer.standing(state))
         others: list[Applied] = []
         for applied in workloads:
@@ -238,7 +238,7 @@ class _Made:
         self.caveats |= dict.fromkeys(new_pods.caveats)
         if others:
             # On a fork: the planner notes there what the workloads will be, and controllers have not seen it yet.
-            self._replace_pods(others, Planner(state.fork(), "final", most=most), state)
+            self._replace_pods(others, Planner(state.fork(), "final", limit=limit), state)
 
     def _replace_pods(self, workloads: Sequence[Applied], planner: Planner, state: State) -> None:
         made = MadeByControllers(state, [each.object for each in workloads])
@@ -265,7 +265,7 @@ class _Made:
         self.caveats |= dict.fromkeys(made.caveats)
 
     def _leave_out(self, applied: Applied, made: int, left_out: int, planner: Planner, state: State) -> None:
-        if planner.most > allowed_pods(state.cluster):
+        if planner.limit > allowed_pods(state.cluster):
             self.notes.append(PodsNotMade(left_out))
         else:
             caveat = TooManyPods(workload=applied.source.object, count=made + left_out, judged=made)

@@ -110,11 +110,11 @@ def _toleration(toleration: Toleration) -> str:
 class Planner:
     """Says what applying workloads changes, in order; the state is updated with each."""
 
-    def __init__(self, state: State, rollout: Rollout, *, most: int | None = None) -> None:
+    def __init__(self, state: State, rollout: Rollout, *, limit: int | None = None) -> None:
         self.state = state
         self._rollout = rollout
         #: The most pods of a workload to create one by one.
-        self.most = most_pods(state.cluster) if most is None else most
+        self.limit = most_pods(state.cluster) if limit is None else limit
         self._quotas = QuotaAdmission()
 
     def plan(self, applied: Applied) -> WorkloadUpdate:
@@ -147,13 +147,13 @@ class Planner:
         return found._replace(object=autoscaled(found.object, self.state.cluster))
 
     def _in_bounds(self, new: Merged, *, restarted: bool) -> WorkloadUpdate:
-        """The update with at most `most` pods, and the number left out."""
+        """The update with at most `limit` pods, and the number left out."""
         workload: PodSource = new.object
-        most, known = self.most, self.state.cluster.get(type(workload), key_of(workload))
-        before = beyond(known, most)
-        if known is not None and (smaller := capped(known, most)) is not known:
+        limit, known = self.limit, self.state.cluster.get(type(workload), key_of(workload))
+        before = beyond(known, limit)
+        if known is not None and (smaller := capped(known, limit)) is not known:
             self.state.apply(Upsert(smaller))
-        few = capped(workload, most)
+        few = capped(workload, limit)
         if few is not workload and not isinstance(workload, Pod):
             denied = check_workload(workload, self.state.cluster)
             if denied is not None:  # of the number that is asked for, not of the few
@@ -161,7 +161,7 @@ class Planner:
         update = restart(few, self.state.cluster) if restarted else self._known(new._replace(object=few))
         if isinstance(update.caveat, ReplicasKept):
             update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))
-        after = before if keeps_number(workload) else beyond(workload, most)
+        after = before if keeps_number(workload) else beyond(workload, limit)
         if update.kind in ("unchanged", "scaled"):
             after = max(0, after - before)
         return replace(update, left_out=after) if after else update

@@ -220,8 +220,8 @@ class Replay:
         del replay
         obj = occurrence.old if occurrence.new is None else occurrence.new
         name = "" if obj is None else str(ObjectRef.of(obj))
-        for key, said in answers.items():
-            for plugin, hint in said.items():
+        for key, hints in answers.items():
+            for plugin, hint in hints.items():
                 if hint is QUEUE:
                     row = WakingRow(event=occurrence.event.label, object=name, plugin=plugin)
                     self._hinted.setdefault(key, {})[row] = None

@@ -208,8 +208,8 @@ def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
     now = session.taken_at or session.cluster.facts.taken_at
     if seen is None or profile is None or not now or not (seen.last_attempt and seen.is_last):
         return Backoff()
-    initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
-    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
+    initial, maximum = (seconds * SECOND for seconds in profile.backoff_seconds)
+    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, maximum)
     if not FIRST_SECOND <= end // SECOND <= LAST_SECOND:
         return Backoff()
     return Backoff(format_time(end // SECOND), end < align_to_window(parse_time(now)))
@@ -260,7 +260,7 @@ def _rows(
 ) -> list[QueuedPodRow]:
     """Pods that the scheduler does not try come last."""
     taken = [each.info.key for each in all_tried if states[each.info.key] not in ("Gated", "OtherScheduler")]
-    positions = {key: place for place, key in enumerate(taken, 1)}
+    positions = {key: position for position, key in enumerate(taken, 1)}
     rows = [_row(each, states[each.info.key], positions.get(each.info.key)) for each in shown]
     return sorted(rows, key=lambda row: (row.position is None, row.position or 0))
 

@@ -1,4 +1,4 @@
-"""What would wake a pod that waits: from the evidence of its attempt, its own objects, and the plugins' hints."""
+"""What would wake a waiting pod: by the evidence of its attempt, its own objects, and the plugins' hints."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def changes(result: Attempt, objections: Mapping[str, tuple[Verdict, ...]]) -> I
 
 
 def _is_alone(verdict: Verdict, verdicts: Sequence[Verdict]) -> bool:
-    """A cordoned node has a taint as well, which goes with the cordon."""
+    """Whether only one plugin objects to the node; the taint of a cordoned node goes with the cordon."""
     return all(other.plugin == verdict.plugin or _is_cordon(other) for other in verdicts)
 
 
@@ -232,7 +232,7 @@ _NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 def wake_ups(result: Attempt) -> tuple[WakeUpRow, ...]:
     """What would wake the pod of a failed attempt, the most likely first; nothing for one that was placed.
 
-    To be asked before the state changes.
+    Call it before the state changes.
     """
     if result.scores is not None:
         return ()

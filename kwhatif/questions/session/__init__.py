@@ -1,1 +1,1 @@
-"""A cluster that is loaded: its session, what it lacks, and what it holds that is not modelled."""
+"""Loaded clusters: sessions, and caveats about what the input lacks, or has and is not modelled."""

@@ -1,4 +1,4 @@
-"""Which webhooks and admission policies would be asked about the objects of an answer, as caveats."""
+"""Caveats about the webhooks and admission policies that would be called for the objects of an answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new_object(obj: KubernetesObject, operation: str = "CREATE") -> NewObject:
 
 
 def new_pods(pods: Iterable[Pod]) -> Iterator[HookSubject]:
-    """Pods that controllers would make: one stands for all of its controller."""
+    """Pods that controllers would create, one for each controller."""
     seen: set[str] = set()
     for pod in pods:
         owner = controller_of(pod.metadata)

@@ -1,4 +1,4 @@
-"""What a dump lacks: kinds of which it holds nothing, and objects that others refer to.
+"""What a dump lacks: kinds without any object, and objects that others refer to.
 
 `snapshot info` lists all of it (`gaps`). A report says what matters to its decisions (`lacking_for`): a small cluster
 that was written by hand has what the question needs.
@@ -55,7 +55,7 @@ References = Callable[[Any], Iterable[tuple[type[Model], str]]]
 
 
 def gaps(cluster: Cluster) -> Iterator[Caveat]:
-    """Everything that is missing."""
+    """All that is missing."""
     yield from _dangling(cluster)
     if cluster.all(Node):
         yield from _absent(cluster, _ABSENT)
@@ -64,7 +64,7 @@ def gaps(cluster: Cluster) -> Iterator[Caveat]:
 
 
 def lacking_for(cluster: Cluster, decisions: Sequence[Decision], *, makes_pods: bool) -> Iterator[Caveat]:
-    """What is missing that these decisions depend on; nothing of a cluster that was read whole.
+    """The missing objects that these decisions depend on; none if the cluster was read completely.
 
     Args:
         cluster: it.
@@ -87,14 +87,14 @@ def lacking_for(cluster: Cluster, decisions: Sequence[Decision], *, makes_pods: 
 
 
 def nodes_not_in_input(state: State) -> Iterator[Caveat]:
-    """That pods are on nodes that the input lacks."""
+    """A caveat about pods on nodes that the input lacks."""
     found = {name: len(pods) for name, pods in state.strays.items() if lacks_node(name, state.cluster)}
     if found:
         yield NodesNotInInput(nodes=tuple(sorted(found)), count=sum(found.values()))
 
 
 def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
-    """What was made up of pods, since the input lacks it, or it could not be read."""
+    """A caveat about objects that were inferred from pods, as the input lacks them, or they could not be read."""
     names = {f"{each.metadata.namespace}/{each.metadata.owner_references[0].name}" for each in inferred.sets}
     # The controller of a custom resource makes no ReplicaSets: none is lacking.
     real = {name for name in names if (known := cluster.get(Deployment, name)) is None or not known.metadata.stands_for}
@@ -111,7 +111,7 @@ def said_of(inferred: Inferred, cluster: Cluster) -> Iterator[Caveat]:
 def lacking_for_story(
     cluster: Cluster, *, evicts: bool, makes_pods: bool = False, uses_volumes: bool = False
 ) -> Iterator[Caveat]:
-    """What is missing that a simulation from this cluster depends on.
+    """The missing objects that a simulation of this cluster depends on.
 
     Args:
         cluster: it.
@@ -236,7 +236,7 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
 
 
 def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
-    """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
+    """A caveat about amounts of these nodes that are too large for floats, or whose products exceed 64 bits."""
     names = tuple([node.name for node in nodes if node.is_huge])
     if names:
         yield HugeAmounts(nodes=names)
@@ -249,7 +249,7 @@ def _scopes(quota: ResourceQuota) -> Iterator[str]:
 
 
 def without_modelled(caveats: Iterable[Caveat], cluster: Cluster) -> Iterator[Caveat]:
-    """The caveats without those about pods of groups, where these are placed together."""
+    """The caveats without those about groups of pods, if these are placed as a whole."""
     for caveat in caveats:
         if isinstance(caveat, GangsNotModelled) and has_groups(cluster):
             if caveat.groups:

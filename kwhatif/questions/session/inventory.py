@@ -1,4 +1,4 @@
-"""`Inventory`: what a cluster holds, and what an answer about it would lack."""
+"""`Inventory`: the objects of a cluster, and what is missing for a trustworthy answer."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Inventory(Document, kw_only=True, tag_field="kind", tag="Inventory"):
     exhausted_budgets: tuple[str, ...]
     #: In queue order.
     pending: tuple[PendingPodRow, ...]
-    #: What a trustworthy answer would need besides.
+    #: What is missing for a trustworthy answer.
     missing: tuple[str, ...] = ()
-    #: What every report about this cluster says first.
+    #: The caveats of every report about this cluster.
     caveats: tuple[str, ...] = ()
     #: The same as data: those of `missing`, then those of `caveats`.
     missing_details: tuple[Caveat, ...] = ()

@@ -1,4 +1,4 @@
-"""Signs that an autoscaler adds nodes to the cluster, and what it may do for pods that find no room."""
+"""Signs that an autoscaler adds nodes to the cluster, and whether it may do so for pods without a node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WELL_KNOWN = (
 
 
 def objection(pool: NodePool, pod: Pod, requests: Resources) -> str:
-    """Why the NodePool would not make a node for the pod, in a few words; "" if nothing keeps it from that.
+    """Why the NodePool would not add a node for the pod, in a few words; "" if it may.
 
     Only requirements, labels, taints and limits are looked at (`pkg/controllers/provisioning/scheduling`): a dump does
     not show which instance types there are, and how large they are.
@@ -182,7 +182,7 @@ def _is_autoscaler(labels: dict[str, str]) -> bool:
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
-    """Which autoscaler adds nodes for pods that find no room, and when."""
+    """The autoscaler that adds nodes for pods that find no room, and its delays."""
 
     autoscaler: NodeAutoscaler
     #: The moment, RFC 3339.
@@ -198,13 +198,13 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
         return (NodeAutoscaling(self.autoscaler, profiles, self.at, self.startup),)
 
     def played(self, view: View) -> tuple[AutoscaleRow, tuple[Caveat, ...]]:
-        """What it has added in a simulation, and caveats about that."""
+        """The nodes that it has added in a simulation, and caveats about them."""
         from kwhatif.autoscaler.actor import NodeAutoscaling, rounds_of
 
         known = NodeAutoscaling(self.autoscaler, {}, self.at, self.startup).of(view)
         row = AutoscaleRow(autoscaler=self.autoscaler.name, at=self.at, rounds=rounds_of(known, view.state))
-        said = (*self.caveats, *known.loop.caveats)
-        return row, (*said, *self.of_new_nodes) if any(found.added for found in row.rounds) else said
+        caveats = (*self.caveats, *known.loop.caveats)
+        return row, (*caveats, *self.of_new_nodes) if any(found.added for found in row.rounds) else caveats
 
     @property
     def of_new_nodes(self) -> tuple[Caveat, ...]:

@@ -69,7 +69,7 @@ def _is_queued(pod: PodInfo, state: State, profiles: Mapping[str, Profile]) -> b
 HOUR = 3600
 
 
-#: Commands that play the cluster forward: controllers react to edits there.
+#: Commands that simulate time: all controllers react to edits there.
 _PLAYED = ("simulate", "drain", "outage", "deschedule")
 
 
@@ -91,7 +91,7 @@ class AttemptLog:
             self._results.append((result.pod, frozenset(result.rejectors)))
 
     def note_more(self) -> None:
-        """More was done than to try pods once."""
+        """The question needs more than one attempt for each pod."""
         self._results = None
 
     @property
@@ -114,7 +114,7 @@ def _changed_pods(state: State) -> Iterator[Upsert]:
 
 
 class SessionFacts(TypedDict, total=False):
-    """What may be known of a cluster besides its objects; see the fields of `Session`."""
+    """Facts about a cluster besides its objects; see the fields of `Session`."""
 
     profiles_of: Callable[[Release], Mapping[str, Profile]]
     sources: Sequence[str]
@@ -137,7 +137,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     scheduler: SchedulerInfo
     #: What the configuration comes to with another release.
     profiles_of: Callable[[Release], Mapping[str, Profile]] = _default_profiles
-    #: What it was read from, by the names that reports give it.
+    #: The sources, by the names that reports give them.
     sources: Sequence[str] = ()
     #: Caveats about how the cluster was read.
     caveats: tuple[Caveat, ...] = ()
@@ -151,7 +151,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     age: int | None = None
     #: When the dump was taken; None of a live cluster, and where a dump does not show it.
     taken_at: str | None = None
-    #: Where manifests belong that name no namespace.
+    #: The namespace of manifests without one.
     namespace: str = "default"
     #: Where extenders are called: what pods and nodes were read from.
     originals: SessionOriginals | None = None
@@ -217,7 +217,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return replace(self, **{"has_owners": self.has_owners or lacks_none} | fields)
 
     def without_caches(self) -> Session:
-        """The same cluster with nothing remembered: a question that was stopped may have left half of a result."""
+        """The same cluster without remembered results: a question that was stopped may have left incomplete ones."""
         profiles = {name: replace(profile) for name, profile in self.profiles.items()}
         return self._but(state=State(self.cluster), profiles=profiles, has_owners=False)
 
@@ -270,16 +270,16 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return self._but(state=state, profiles=profiles, scheduler=scheduler, unedited=None)
 
     def with_scaling(self, scaling: Scaling) -> Session:
-        """The session with an autoscaler: every question about it goes on with the nodes that this adds."""
+        """The session with an autoscaler: all its questions count with the nodes that it adds."""
         unedited = None if self.unedited is None else self.unedited.with_scaling(scaling)
         return self._but(scaling=scaling, unedited=unedited)
 
     def autoscalers(self) -> tuple[Controller, ...]:
-        """The autoscaler of nodes as an actor of simulations; nothing where none is asked for."""
+        """The autoscaler of nodes as a controller of simulations; empty without one."""
         return () if self.scaling is None else self.scaling.controllers(self.profiles)
 
     def remarks(self, limit: int | None = None) -> Iterator[Caveat]:
-        """What every answer about the cluster leaves out: nodes that the input lacks, and what came since.
+        """Caveats of every answer about the cluster: nodes that the input lacks, and the age of the input.
 
         `limit`: that it was read longer ago than this, in seconds (None: an hour), or at an unknown time.
         """
@@ -291,7 +291,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
             yield StaleSnapshot(taken_at=self.taken_at, age=self.age)
 
     def left_out(self, cluster: Cluster, decisions: Sequence[Decision], *, admission: bool = True) -> Iterator[Caveat]:
-        """What the decisions depend on and this session does not know.
+        """Caveats about what the decisions depend on and the session does not know.
 
         Args:
             cluster: with what manifests bring.
@@ -348,7 +348,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
 
 def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:
-    """The moment that ages count to, RFC 3339, and caveats about it.
+    """The reference time for ages, RFC 3339, and caveats about it.
 
     Args:
         session: the cluster.
@@ -368,7 +368,7 @@ def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence
 
 
 def _newest_time(session: Session) -> str | None:
-    """The newest time that the input shows; None: it shows none."""
+    """The newest time in the input; None: it has none."""
     found: list[str | None] = []
     for pod in session.cluster.all(Pod).values():
         found += (pod.metadata.creation_timestamp, pod.status.start_time)

@@ -1,4 +1,4 @@
-"""Which objects of a cluster stand for custom resources."""
+"""The objects of a cluster that stand for custom resources."""
 
 from __future__ import annotations
 

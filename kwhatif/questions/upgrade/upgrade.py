@@ -287,7 +287,7 @@ class _Upgrade:
     def _pods_of(self, session: Session, restarted: Restarted) -> Iterator[tuple[NewPod, Profile | None, State]]:
         """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.state.fork()
-        planner = Planner(state, "end", most=self._most)
+        planner = Planner(state, "end", limit=self._most)
         new_pods = NewPods(ApiServer.standing(state))
         planner.release(restarted.others)
         update = planner.plan(restarted.applied)

@@ -98,8 +98,8 @@ class RankedNodes(Generic[AnyRank]):
         """The best rank, and the first node that has it."""
         front, later, ranks = self._front, self._later, self._ranks
         while front and ranks.get(front[0][1]) != front[0][0]:
-            place = heappop(front)[2]
-            for child in range(2 * place + 1, min(2 * place + 3, len(self._heap))):
+            index = heappop(front)[2]
+            for child in range(2 * index + 1, min(2 * index + 3, len(self._heap))):
                 rank, name = self._heap[child]
                 heappush(front, (rank, name, child))
         while later and ranks.get(later[0][1]) != later[0][0]:

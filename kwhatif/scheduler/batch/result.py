@@ -91,13 +91,13 @@ def result_of(whole: Attempt) -> ScheduleResult:
         return gated_result(pod, whole.gated)
     if scores is not None:
         ties = tuple(scores.best())
-        place = next(index for index, node in enumerate(scores.nodes) if node.name == ties[0])
+        index = next(index for index, node in enumerate(scores.nodes) if node.name == ties[0])
         return ScheduleResult(
             pod,
             "Placed",
             ties[0],
-            score=scores.total[place],
-            scores={name: column[place] for name, column in scores.by_plugin.items()},
+            score=scores.total[index],
+            scores={name: column[index] for name, column in scores.by_plugin.items()},
             find_ties=partial(tuple, ties),
             tied=len(ties) > 1,
             reserve=reserve,

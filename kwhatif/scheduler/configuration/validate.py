@@ -119,8 +119,8 @@ def _extenders(extenders: Sequence[ExtenderConfig]) -> Iterator[Issue]:
     for index, extender in enumerate(extenders):
         path = f"extenders[{index}]"
         yield from _extender(path, extender)
-        for place, resource in enumerate(extender.managed_resources):
-            name_path = f"{path}.managedResources[{place}].name"
+        for number, resource in enumerate(extender.managed_resources):
+            name_path = f"{path}.managedResources[{number}].name"
             yield from _managed_resource(name_path, resource.name)
             if resource.name in managed:
                 yield invalid(name_path, resource.name, "duplicate extender managed resource name")

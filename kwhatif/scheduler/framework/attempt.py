@@ -30,7 +30,7 @@ class Objections:
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
         filters = cycle.filters
-        self._behind = {name: filters[place + 1 :] for place, (name, _) in enumerate(filters)}
+        self._behind = {name: filters[index + 1 :] for index, (name, _) in enumerate(filters)}
         # A filter that narrowed the search to some nodes has already rejected all others.
         self._open = [named for named in filters if named[1].only_nodes is None]
 

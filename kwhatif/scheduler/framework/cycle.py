@@ -57,7 +57,7 @@ class NodeSearch:
         self._node_set = node_set
         self._node_results = node_results
         #: The indexes of the nodes, ascending.
-        self.left = self._places_left()
+        self.left = self._indexes_left()
 
     def objections(self, check: NodeCheck) -> Iterator[tuple[int, Verdict]]:
         """The indexes of rejected nodes, ascending, and why; `check` is used for nodes with nominated pods."""
@@ -65,22 +65,22 @@ class NodeSearch:
         failing = self._failing_shapes()
         nominated, nodes = self._state.nominated, self._state.nodes
         names, shapes = self._state.names_and_shapes
-        for place in self._doubtful(failing, known, rest):
-            objection = failing.get(shapes[place])
+        for index in self._doubtful(failing, known, rest):
+            objection = failing.get(shapes[index])
             if objection is None:
-                name = names[place]
+                name = names[index]
                 if nominated and name in nominated:
-                    objection = check(nodes[place], self._filters)
+                    objection = check(nodes[index], self._filters)
                 else:
-                    objection = known.get(name) or (run_filters(rest, nodes[place]) if rest else None)
+                    objection = known.get(name) or (run_filters(rest, nodes[index]) if rest else None)
             if objection is not None:
-                yield place, objection
+                yield index, objection
 
-    def _places_left(self) -> Sequence[int]:
-        places, node_set = self._state.places, self._node_set
+    def _indexes_left(self) -> Sequence[int]:
+        by_name, node_set = self._state.index_by_name, self._node_set
         if node_set is None:
-            return range(len(places))
-        return sorted(place for name in node_set if (place := places.get(name)) is not None)
+            return range(len(by_name))
+        return sorted(index for name in node_set if (index := by_name.get(name)) is not None)
 
     def _failing_shapes(self) -> Mapping[int, Verdict]:
         """The shapes of the remaining nodes that are rejected by filters that read only shapes."""
@@ -100,14 +100,14 @@ class NodeSearch:
         suspects = possibly_rejected([plugin for _, plugin in rest], self._state)
         if self._node_set is not None or suspects is None:
             return self.left
-        places = self._state.places
+        by_name = self._state.index_by_name
         names = {*known, *suspects, *self._state.nominated}
-        if len(names) >= len(places):
+        if len(names) >= len(by_name):
             return self.left
-        doubtful = {place for name in names if (place := places.get(name)) is not None}
+        doubtful = {index for name in names if (index := by_name.get(name)) is not None}
         if failing:
             shapes = self._state.names_and_shapes[1]
-            doubtful.update([place for place, shape in enumerate(shapes) if shape in failing])
+            doubtful.update([index for index, shape in enumerate(shapes) if shape in failing])
         return sorted(doubtful)
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
@@ -310,11 +310,11 @@ class Cycle:
         search = NodeSearch(self.filters, self.state, node_set, self.node_results)
         names, _ = self.state.names_and_shapes
         objecting: set[int] = set()
-        for place, objection in search.objections(self.check):
-            objecting.add(place)
-            self._record(names[place], objection)
+        for index, objection in search.objections(self.check):
+            objecting.add(index)
+            self._record(names[index], objection)
         left = search.left
-        feasible = [place for place in left if place not in objecting] if objecting else left
+        feasible = [index for index in left if index not in objecting] if objecting else left
         self.feasible = self._filter_by_extenders(NodeRow.at(self.state, feasible))
         if len(self.feasible) != len(feasible):
             self.unschedulable_plugins.add(EXTENDER)

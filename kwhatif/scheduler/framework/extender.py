@@ -154,7 +154,7 @@ class ExtenderCalls:
         """Add each extender's scores, times its weight and 10; scores of other nodes are ignored."""
         if not self.interested:
             return
-        index = {node.name: place for place, node in enumerate(nodes)}
+        indexes = {node.name: index for index, node in enumerate(nodes)}
         for extender in self.interested:
             if not extender.prioritizes:
                 continue
@@ -164,13 +164,13 @@ class ExtenderCalls:
                 self.failed(extender, "prioritize", failure, ignored=True)
                 continue
             for host, score in answer:
-                if host in index:
-                    added = total[index[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
+                if host in indexes:
+                    added = total[indexes[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
                     # QUIRK: (schedule_one.go) extenders' scores have no limit, so the sum can overflow.
-                    total[index[host]] = wrap(added)
-            unknown = (host for host, _ in answer if host not in index)
+                    total[indexes[host]] = wrap(added)
+            unknown = (host for host, _ in answer if host not in indexes)
             self._remark(Oddity.UNKNOWN_NODES, extender, "prioritize", unknown)
-            beyond = (host for host, score in answer if host in index and not 0 <= score <= MAX_EXTENDER_SCORE)
+            beyond = (host for host, score in answer if host in indexes and not 0 <= score <= MAX_EXTENDER_SCORE)
             self._remark(Oddity.SCORE_OUT_OF_RANGE, extender, "prioritize", beyond)
 
     def _remark(self, oddity: Oddity, extender: Extender, verb: str, nodes: Iterable[str]) -> None:

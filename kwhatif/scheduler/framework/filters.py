@@ -51,19 +51,19 @@ def ask_each(nodes: Sequence[NodeInfo], plugin: NodeFilter | NodeScorer, ask: Ca
     if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
         return [ask(node) for node in nodes]
     alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeExcept) else _NONE
-    exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
+    exceptions = [index for index in map(nodes.index_of, alone) if index is not None]
     answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
     if not exceptions:
         return list(map(answers.__getitem__, nodes.shapes))
     found = list(map(answers.get, nodes.shapes))
-    for place in exceptions:
-        found[place] = ask(nodes[place])
+    for index in exceptions:
+        found[index] = ask(nodes[index])
     return cast("list[T]", found)
 
 
 def _samples(nodes: NodeRow, exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
     """One node of each shape that has nodes besides exceptions."""
-    wrong = {id(nodes[place]) for place in exceptions}
+    wrong = {id(nodes[index]) for index in exceptions}
     samples = dict(nodes.samples)
     for shape in [shape for shape, node in samples.items() if id(node) in wrong]:
         del samples[shape]
@@ -134,7 +134,7 @@ def split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter
 
 def leading(filters: Sequence[NamedFilter], kind: type[NodeFilter]) -> int:
     """How many of the filters at the start are of that type."""
-    return next((place for place, (_, each) in enumerate(filters) if not isinstance(each, kind)), len(filters))
+    return next((index for index, (_, each) in enumerate(filters) if not isinstance(each, kind)), len(filters))
 
 
 def once_per_shape(compiled: NodeFilter) -> NodeFilter:
@@ -175,17 +175,17 @@ class NodeResultCache:
         known = self._objections.pop(key, None)
         verdicts: dict[str, Verdict]
         gone: Sequence[str]
-        places: Sequence[int]
+        indexes: Sequence[int]
         if known is None:
-            verdicts, gone, places = {}, (), range(len(state.nodes))
+            verdicts, gone, indexes = {}, (), range(len(state.nodes))
         else:
-            gone, places = _between(known, state)
-            verdicts = known.found.copy() if gone or places else known.found
+            gone, indexes = _between(known, state)
+            verdicts = known.found.copy() if gone or indexes else known.found
         for node_name in gone:
             verdicts.pop(node_name, None)
         nodes = state.nodes
-        for place in places:
-            node = nodes[place]
+        for index in indexes:
+            node = nodes[index]
             status = filter_.filter(node)
             if status.code is not Code.SUCCESS:
                 verdicts[node.name] = Verdict(status, name)
@@ -198,10 +198,10 @@ class NodeResultCache:
             return None
         key = name, scorer.signature
         scores = _scores_now(self._scores.pop(key, None), state)
-        places = nodes.places if isinstance(nodes, NodeRow) else [state.places[node.name] for node in nodes]
-        found = list(map(scores.__getitem__, places))
+        indexes = nodes.indexes if isinstance(nodes, NodeRow) else [state.index_by_name[node.name] for node in nodes]
+        found = list(map(scores.__getitem__, indexes))
         for at in _gaps(found):
-            scores[places[at]] = found[at] = scorer.score(nodes[at])
+            scores[indexes[at]] = found[at] = scorer.score(nodes[at])
         self._keep(self._scores, key, state, scores)
         return cast("list[int]", found)
 
@@ -216,16 +216,16 @@ class NodeResultCache:
 
 
 def _between(known: _Kept[T], state: State) -> tuple[Sequence[str], Sequence[int]]:
-    """The nodes that are not any more as they were then, by name; and the places of those that are not as then."""
+    """The nodes that are not any more as they were then, by name; and the indexes of those that are not as then."""
     then, now = known.generations, state.node_generations
     if then is now:
         return (), ()
     if len(then) == len(now):
-        places = list(compress(range(len(now)), map(ne, then, now)))
-        return [known.names[place] for place in places], places
+        indexes = list(compress(range(len(now)), map(ne, then, now)))
+        return [known.names[index] for index in indexes], indexes
     were, are = set(then), set(now)
     gone = [name for name, generation in zip(known.names, then, strict=True) if generation not in are]
-    return gone, [place for place, generation in enumerate(now) if generation not in were]
+    return gone, [index for index, generation in enumerate(now) if generation not in were]
 
 
 def _scores_now(known: _Kept[list[int | None]] | None, state: State) -> list[int | None]:
@@ -239,8 +239,8 @@ def _scores_now(known: _Kept[list[int | None]] | None, state: State) -> list[int
     if len(then) != len(now):
         return list(map(dict(zip(then, scores, strict=True)).get, now))
     scores = scores.copy()
-    for place in compress(range(len(now)), map(ne, then, now)):
-        scores[place] = None
+    for index in compress(range(len(now)), map(ne, then, now)):
+        scores[index] = None
     return scores
 
 

@@ -18,9 +18,9 @@ from kwhatif.state.state import State
 class InvalidScore(CycleError):
     """A plugin's score of the node at that index is out of range."""
 
-    def __init__(self, place: int, message: str) -> None:
+    def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
-        self.place = place
+        self.index = index
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ def _by_plugin(
         except InvalidScore as invalid:
             wrong.append(invalid)
     if wrong:  # the scheduler iterates over nodes, then over plugins
-        raise min(wrong, key=lambda invalid: invalid.place)
+        raise min(wrong, key=lambda invalid: invalid.index)
     return found
 
 
@@ -179,10 +179,10 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
         return scores if weight == 1 else [scores[0] * weight]
     different = set(scores)  # few, of thousands
     if different and not (min(different) >= 0 and max(different) <= MAX_NODE_SCORE):
-        place = next(place for place, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)
+        index = next(index for index, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)
         raise InvalidScore(
-            place,
-            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {scores[place]},'
+            index,
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {scores[index]},'
             f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
         )
     if weight == 1:

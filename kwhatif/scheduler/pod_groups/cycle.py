@@ -259,8 +259,8 @@ def _scores(cycle: GroupCycle, state: State, fitting: Sequence[tuple[Placement, 
             for placement, result in fitting
         ]
         weight = cycle.profile.weights.get(plugin.name, 1)
-        for place, score in enumerate(plugin.normalize_placement_scores(raw)):
-            total[place] += score * weight
+        for index, score in enumerate(plugin.normalize_placement_scores(raw)):
+            total[index] += score * weight
     return dict(zip([placement.name for placement, _ in fitting], total, strict=True))
 
 

@@ -69,9 +69,9 @@ class GroupSchedulingQueue(SchedulingQueue):
     def get(self, key: str) -> QueuedPodInfo | None:
         """The record of the pod with that key, also if it is in a group."""
         found = super().get(key)
-        return found or next(filter(None, (there.get(key) for there in self._places())), None)
+        return found or next(filter(None, (there.get(key) for there in self._records())), None)
 
-    def _places(self) -> Iterable[Mapping[str, QueuedPodInfo]]:
+    def _records(self) -> Iterable[Mapping[str, QueuedPodInfo]]:
         heaps = (self.active.queue, self.backoff.pod_backoff, self.backoff.pod_error_backoff)
         entities = [*(info for heap in heaps for info in heap.entities()), *self._resting.values()]
         yield from (info.members for info in entities if isinstance(info, QueuedPodGroupInfo))

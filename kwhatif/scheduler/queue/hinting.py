@@ -165,11 +165,11 @@ class QueueingHints:
         return known
 
     def _matching_of(self, scheduler_name: str, event: ClusterEvent) -> tuple[Registration, ...]:
-        place = scheduler_name, event
-        found = self._matching.get(place)
+        key = scheduler_name, event
+        found = self._matching.get(key)
         if found is None:
             entries = self._registrations[scheduler_name]
-            found = self._matching[place] = tuple(entry for entry in entries if entry.event.matches(event))
+            found = self._matching[key] = tuple(entry for entry in entries if entry.event.matches(event))
         return found
 
     def answers(self, info: QueuedPodInfo, occurrence: Occurrence) -> Answers:

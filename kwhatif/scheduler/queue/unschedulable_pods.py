@@ -113,14 +113,14 @@ class UnschedulablePods:
 
     def __init__(self) -> None:
         self._pods: Pods = {}
-        self._places: dict[str, tuple[RejectionCause, bytes]] = {}
+        self._filed: dict[str, tuple[RejectionCause, bytes]] = {}
         self._groups: dict[RejectionCause, CauseGroup] = {}
 
     def fork(self) -> UnschedulablePods:
         """An independent pool with the same content, in the same order."""
         other = UnschedulablePods()
         forks = other._pods = {key: info.fork() for key, info in self._pods.items()}
-        other._places = self._places.copy()
+        other._filed = self._filed.copy()
         for cause, group in self._groups.items():
             other._groups[cause] = mine = CauseGroup()
             mine.templates = {template: {key: forks[key] for key in pods} for template, pods in group.templates.items()}
@@ -139,11 +139,11 @@ class UnschedulablePods:
     def add_or_update(self, info: QueuedPodInfo) -> None:
         """Add the pod, or update it: its object or cause may have changed."""
         key = info.key
-        place = _cause(info), info.template
-        if self._places.get(key) != place or self._pods[key] is not info:
+        filed = _cause(info), info.template
+        if self._filed.get(key) != filed or self._pods[key] is not info:
             self.delete(key)
-            self._places[key] = place
-            cause, template = place
+            self._filed[key] = filed
+            cause, template = filed
             group = self._groups.get(cause)
             if group is None:
                 group = self._groups[cause] = CauseGroup()
@@ -152,10 +152,10 @@ class UnschedulablePods:
 
     def delete(self, key: str) -> None:
         """Remove the pod, if it is here."""
-        place = self._places.pop(key, None)
-        if place is None:
+        filed = self._filed.pop(key, None)
+        if filed is None:
             return
-        cause, template = place
+        cause, template = filed
         group = self._groups[cause]
         group.delete(template, key)
         del self._pods[key]
@@ -168,5 +168,5 @@ class UnschedulablePods:
 
     def template_of(self, key: str) -> bytes | None:
         """The template of the pod of that key, if it is here."""
-        place = self._places.get(key)
-        return None if place is None else place[1]
+        filed = self._filed.get(key)
+        return None if filed is None else filed[1]

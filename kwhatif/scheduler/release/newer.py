@@ -84,8 +84,8 @@ _DEFERRED = Entry(
 def _in_order() -> Release:
     """Put NodeName before NodeUnschedulable, so that it restricts the nodes first (`default_plugins.go`)."""
     others = [*(entry for entry in _CHANGED.entries if entry.name != "NodeName"), _DEFERRED]
-    place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
-    entries = (*others[:place], _CHANGED.entry("NodeName"), *others[place:])
+    index = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
+    entries = (*others[:index], _CHANGED.entry("NodeName"), *others[index:])
     return Release(37, entries, default_gates(37), sums_first=True, nominates_gated=True)
 
 

@@ -7,10 +7,12 @@ What passes here is never refused by a parser further in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from msgspec import inspect
+import msgspec
 
 from kwhatif.kube.model.cluster import KubernetesObject, key_of
 from kwhatif.kube.model.meta import LabelSelector
@@ -129,6 +131,10 @@ _TIMES = {
 }
 
 
+#: Found once for all validators: this takes longer than a small cluster's checks.
+_fields = cache(msgspec.structs.fields)
+
+
 class Validator:
     """Checks of objects, put together from checks of the types that they are made of."""
 
@@ -139,42 +145,42 @@ class Validator:
     def validate(self, obj: KubernetesObject, add: AddProblem) -> None:
         """Add everything that is wrong with the object, its name aside."""
         kind = type(obj)
-        if kind not in self._walks:
-            self._walks[kind] = self._compile(inspect.type_info(kind))
-        walk = self._walks[kind]
+        walk = self._struct(kind)
         if walk is not None:
             walk(obj, (), add)
 
-    def _compile(self, type_: inspect.Type, field: str = "") -> Check | None:
+    def _compile(self, type_: Any, field: str = "") -> Check | None:
         """The walk below a field, or None if there is nothing to check."""
-        match type_:
-            case inspect.StructType():
-                return self._struct(type_)
-            case inspect.StrType() if field in _TIMES:
-                return values.time
-            case inspect.VarTupleType():
-                return _each(self._compile(type_.item_type, field))
-            case inspect.DictType():
-                return _every(self._compile(type_.value_type, field))
-            case inspect.UnionType():
-                return self._union(type_, field)
-        return None
+        type_ = _bare(type_)
+        origin, arguments = get_origin(type_), get_args(type_)
+        if origin is tuple:
+            return _each(self._compile(arguments[0], field))
+        if origin in (dict, Mapping):
+            return _every(self._compile(arguments[1], field))
+        if origin in (Union, UnionType):
+            return self._union(frozenset(map(_bare, arguments)) - {NoneType}, field)
+        if type_ is str:
+            return values.time if field in _TIMES else None
+        return self._struct(type_) if isinstance(type_, type) and issubclass(type_, msgspec.Struct) else None
 
-    def _union(self, type_: inspect.UnionType, field: str) -> Check | None:
-        options = {type(option): option for option in type_.types}
-        options.pop(inspect.NoneType, None)
-        kinds = frozenset(options)
-        if kinds == {inspect.IntType, inspect.FloatType, inspect.StrType}:
+    def _union(self, options: frozenset[Any], field: str) -> Check | None:
+        if options == {int, float, str}:
             return values.quantity
-        if kinds == {inspect.IntType, inspect.StrType}:
+        if options == {int, str}:
             return values.int_or_percent
-        return self._compile(options.popitem()[1], field) if len(options) == 1 else None
+        return self._compile(next(iter(options)), field) if len(options) == 1 else None
 
-    def _struct(self, type_: inspect.StructType) -> Check | None:
-        own = self._checks.get(type_.cls)
+    def _struct(self, kind: type) -> Check | None:
+        """The walk of a class; many kinds have parts of the same class."""
+        if kind not in self._walks:
+            self._walks[kind] = self._made(kind)
+        return self._walks[kind]
+
+    def _made(self, kind: type) -> Check | None:
+        own = self._checks.get(kind)
         fields = [
             (field.name, field.encode_name, check)
-            for field in type_.fields
+            for field in _fields(kind)
             if (check := self._compile(field.type, field.encode_name)) is not None
         ]
         if own is None and not fields:
@@ -189,6 +195,11 @@ class Validator:
                     check(below, (*path, step), add)
 
         return walk
+
+
+def _bare(type_: Any) -> Any:
+    """The type without its range."""
+    return get_args(type_)[0] if get_origin(type_) is Annotated else type_
 
 
 def _each(check: Check | None) -> Check | None:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import Problem
+from kwhatif.kube.matching.field_errors import quoted_path
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.autoscaling import UnreadableObject
 from kwhatif.kube.model.cluster import Cluster, key_of
@@ -19,7 +20,7 @@ from kwhatif.sources.decoding.lenient import FAILURES, Head, read_leniently, sho
 from kwhatif.sources.decoding.objects import CANDIDATES, STORED, validate_batch
 from kwhatif.sources.decoding.templates import keep_template
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
-from kwhatif.sources.text.problems import FieldPath, Manifest, ObjectProblems, Origin, Place, Problems, to_text
+from kwhatif.sources.text.problems import FieldPath, Manifest, ObjectProblems, Origin, Place, Problems
 from kwhatif.workloads.adopted import Standing, adopt, free_name
 from kwhatif.workloads.applied_template import template_of, with_template
 from kwhatif.workloads.custom_kinds import LIKE, Part, StandIn, WorkloadKind, parts_of
@@ -78,7 +79,7 @@ class _InTemplate(ObjectProblems):
     def _problem(self, message: str, path: FieldPath, field: str, hint: str) -> Problem:
         if path[:2] == ("spec", "template") and self._template:
             path = (*self._template, *path[2:])
-        return super()._problem(message, path, to_text(path) if field else "", hint)
+        return super()._problem(message, path, quoted_path(path) if field else "", hint)
 
 
 def decoded(part: Part, place: Place, problems: Problems, *, stored: bool) -> StandIn | None:

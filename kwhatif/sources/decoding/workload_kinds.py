@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, get_type_hints
 import msgspec
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, json_name, nearest, quoted_path
 from kwhatif.sources.decoding.kinds import ASKED, KINDS, Asked, group_of
-from kwhatif.sources.text.problems import FieldPath, to_text
+from kwhatif.sources.text.problems import FieldPath
 from kwhatif.workloads.custom_kinds import LIKE, WorkloadKind, WorkloadKinds
 
 _TABLE = "workload_kinds.yaml"
@@ -91,7 +91,7 @@ def read_workload_kinds(path: str, *, stdin: BinaryIO) -> WorkloadKinds:
     if not isinstance(data, list):
         raise InputError([Problem(path, "expected a list of kinds", hint="see docs/custom-kinds.md")])
     problems = [
-        Problem("", message, f"{start}{to_text((index, *field))}", hint)
+        Problem("", message, f"{start}{quoted_path((index, *field))}", hint)
         for index, entry in enumerate(data)
         for field, message, hint in _wrong(entry)
     ]

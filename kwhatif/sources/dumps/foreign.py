@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -23,12 +23,14 @@ from kwhatif.sources.decoding.lenient import FAILURES
 from kwhatif.sources.decoding.workload_kinds import KnownKinds
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.exports import note_absent, read_file
-from kwhatif.sources.dumps.layouts import Layout, plain, recognize
 from kwhatif.sources.dumps.trees import ByteBudget, File, Folder, Packed, Tree
 from kwhatif.sources.text.documents import NotPiecesError, one_piece
 from kwhatif.sources.text.files import STDIN, as_utf8
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate, inflated_parts
 from kwhatif.sources.text.problems import Origin, Place, Problems
+
+if TYPE_CHECKING:
+    from kwhatif.sources.dumps.layouts import Layout
 
 #: A zip archive, if only an empty one.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -215,6 +217,8 @@ def find_piped(text: bytes, kinds: KnownKinds) -> ForeignDump | None:
 def _dump(path: str, tree: Tree | None, known: KnownKinds) -> ForeignDump | None:
     if tree is None:
         return None
+    from kwhatif.sources.dumps.layouts import plain, recognize  # has dozens of patterns to compile
+
     files = tree.files()
     paths = [file.path for file in files]
     layout = recognize(paths, known) or (None if isinstance(tree, Folder) else plain(paths))

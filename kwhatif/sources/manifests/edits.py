@@ -14,7 +14,7 @@ from kwhatif.edits.edit import Assignment, FoundRequests, SourcedEdit, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.gates import BASE
-from kwhatif.kube.matching.field_errors import did_you_mean, nearest
+from kwhatif.kube.matching.field_errors import did_you_mean, nearest, quoted_path
 from kwhatif.kube.model.caveat import Caveat
 from kwhatif.kube.model.caveat.manifests import HelmHooks
 from kwhatif.kube.model.cluster import Cluster
@@ -31,7 +31,7 @@ from kwhatif.sources.manifests.given import NotAPath, named_input
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
-from kwhatif.sources.text.problems import FieldPath, Problems, to_text
+from kwhatif.sources.text.problems import FieldPath, Problems
 from kwhatif.sources.usage import read_usage
 
 
@@ -85,11 +85,11 @@ def check_fragment(resource: Resource, fragment: Any, minor: int = BASE) -> None
     type_ = table.type_of(resource.api_version, resource.kind)
     assert type_ is not None, resource
     for finding in unknown_fields_and_wrong_types(fragment, type_, table):
-        message = finding.message if finding.is_lax else f"{to_text(finding.path)}: {finding.message}"
+        message = finding.message if finding.is_lax else f"{quoted_path(finding.path)}: {finding.message}"
         raise Wrong(message, finding.hint)
 
     def refuse(message: str, path: FieldPath, hint: str = "") -> None:
-        raise Wrong(f"{to_text(path)}: {message}", hint)
+        raise Wrong(f"{quoted_path(path)}: {message}", hint)
 
     read = reader(resource.type)(fragment, (), refuse)
     CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), refuse)
@@ -124,7 +124,7 @@ class _Path:
             model = _model_below(model, here)
             steps.append(here)
             if model is None:
-                raise Wrong(f"scheduling does not read {to_text(tuple(steps))}: nothing would change")
+                raise Wrong(f"scheduling does not read {quoted_path(tuple(steps))}: nothing would change")
         if not steps:
             raise Wrong("the path is empty")
         return tuple(steps), code
@@ -139,13 +139,13 @@ class _Path:
         return step, rest[match.end() :].removeprefix(".")
 
     def _below(self, code: str, step: str, before: Sequence[str | int]) -> tuple[str | int, str]:
-        place = to_text(tuple(before))
+        place = quoted_path(tuple(before))
         if code.isdigit():
             fields = self._table.types[int(code)]
             if step in fields:
                 return step, fields[step]
             hint = did_you_mean(nearest(step, fields)[:1], otherwise=f"there {_are(list(fields))}")
-            raise Wrong(f'unknown field "{to_text((*before, step))}"', hint)
+            raise Wrong(f'unknown field "{quoted_path((*before, step))}"', hint)
         if code[0] == "[":
             if not step.isdigit():
                 raise Wrong(f"{place} is a list: {step!r} is not an index", f"write {place}[0]")

@@ -112,7 +112,7 @@ class Unmodelled:
 
     def see(self, outline: Outline) -> None:
         """Take note of an object."""
-        namespace = self._namespace_of(outline)
+        namespace = str(outline.metadata.get("namespace") or self._namespace)
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
         self._groups += is_gang(f"{outline.version}/{outline.kind}")
         for path in _POD_SPECS:
@@ -127,9 +127,6 @@ class Unmodelled:
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
         if unknown:
             yield ServiceAccountsNotChecked(names=unknown)
-
-    def _namespace_of(self, outline: Outline) -> str:
-        return str(outline.metadata.get("namespace") or self._namespace)
 
 
 def in_cluster(caveats: Iterable[Caveat], applied: Sequence[Applied], cluster: Cluster) -> Iterator[Caveat]:

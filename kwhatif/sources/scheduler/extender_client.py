@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.kube.matching.field_errors import quoted_path
 from kwhatif.kube.model.meta import Int64
 from kwhatif.kube.model.node import Node
 from kwhatif.scheduler.configuration.schema import ExtenderConfig
@@ -21,7 +22,7 @@ from kwhatif.scheduler.framework.extender import ExtenderError, ExtenderVictims,
 from kwhatif.sources.network import redacted
 from kwhatif.sources.scheduler.extender_objects import WholeObjects, read_object
 from kwhatif.sources.scheduler.extender_transport import Transport
-from kwhatif.sources.text.problems import FieldPath, to_text
+from kwhatif.sources.text.problems import FieldPath
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -247,7 +248,7 @@ class HTTPExtender:
 
     def _fresh(self, whole: Any, snapshot: State) -> NodeInfo:
         def refuse(message: str, path: FieldPath, _hint: str) -> None:
-            raise ExtenderError(f"json: cannot unmarshal the answer: node field {to_text(path) or '.'}: {message}")
+            raise ExtenderError(f"json: cannot unmarshal the answer: node field {quoted_path(path) or '.'}: {message}")
 
         node: Node = read_object(Node, {} if whole is None else whole, refuse)
         if node.status.allocatable is None:  # what an extender sends has no defaults

@@ -18,6 +18,7 @@ from kwhatif.kube.model.quantity import parse_amount, parse_quantity
 from kwhatif.kube.model.saved import SessionOriginals
 from kwhatif.sources.decoding.lenient import AddProblemWithHint, reader
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.workloads.applied_template import without_nulls
 
 _SYSTEM_INFO = (
     "machineID",
@@ -36,17 +37,11 @@ _QOS_RESOURCES = ("cpu", "memory")
 
 def as_informed(obj: dict[str, Any]) -> dict[str, Any]:
     """The object as the scheduler's informers hold it: without its kind, managed fields, and whatever is null."""
-    cleaned: dict[str, Any] = _without_nulls(obj)
+    cleaned: dict[str, Any] = without_nulls(obj)
     for name in ("apiVersion", "kind"):
         cleaned.pop(name, None)
     cleaned.setdefault("metadata", {}).pop("managedFields", None)
     return cleaned
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def complete_node(node: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.kube.matching.field_errors import quoted_path
 from kwhatif.kube.model.cluster import KubernetesObject
 from kwhatif.kube.model.helm import HelmHook
 from kwhatif.workloads.custom_kinds import Part
@@ -18,8 +19,6 @@ from kwhatif.workloads.custom_kinds import Part
 FieldPath = tuple[str | int, ...]
 #: Line of a field in the file, by its path within the document.
 FindLine = Callable[[FieldPath], int]
-
-_PLAIN = re.compile(r"[\w-]+")
 
 
 class Origin(NamedTuple):
@@ -63,19 +62,6 @@ class Manifest(msgspec.Struct, frozen=True):
     hook: HelmHook | None = None
     #: What of a custom resource the object stands for; None: it is what was written.
     part: Part | None = None
-
-
-def to_text(path: FieldPath) -> str:
-    """The path as Kubernetes writes it: `spec.containers[0].image`; a key that holds dots or slashes is quoted."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif _PLAIN.fullmatch(step):
-            text += f".{step}" if text else step
-        else:
-            text += f'["{step}"]'
-    return text
 
 
 #: What to give in the place of a file that a tool makes manifests of.
@@ -144,7 +130,7 @@ class ObjectProblems:
 
     def add(self, message: str, path: FieldPath = (), hint: str = "") -> None:
         """A field (or with no path the whole object) is wrong."""
-        self._found.append(self._problem(message, path, to_text(path), hint))
+        self._found.append(self._problem(message, path, quoted_path(path), hint))
 
     def add_named(self, message: str, path: FieldPath, hint: str = "") -> None:
         """A field is wrong, and the message names it itself."""
@@ -152,7 +138,7 @@ class ObjectProblems:
 
     def add_unless_there(self, message: str, path: FieldPath, hint: str = "") -> None:
         """A field is wrong; said only where nothing is known yet to be wrong with that field of that object."""
-        problem = self._problem(message, path, to_text(path), hint)
+        problem = self._problem(message, path, quoted_path(path), hint)
         if not any((known.where, known.field) == (problem.where, problem.field) for known in self._found):
             self._found.append(problem)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.differential.admission.dice import CPU, EXTENDED, KEYS, MEMORY, STORAGE, VALUES, Json
 from tests.differential.admission.pods import Pods
+from tests.objects import manifest
 
 
 class Namespace(Pods):
@@ -32,12 +33,9 @@ class Namespace(Pods):
         return [*made, *others]
 
     def priority_class(self, number: int) -> Json:
-        made: Json = {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": f"class-{number}"},
-            "value": self.dice.choice((-10, 0, 100, 1000000)),
-        }
+        made: Json = manifest(
+            "PriorityClass", {"name": f"class-{number}"}, value=self.dice.choice((-10, 0, 100, 1000000))
+        )
         if number == 0 and self.maybe(0.4):
             made["globalDefault"] = True
         if self.maybe(0.4):
@@ -46,12 +44,9 @@ class Namespace(Pods):
 
     def limit_range(self, number: int) -> Json:
         limits = [self.limit_item(kind) for kind in self.some(("Container", "Pod", "PersistentVolumeClaim"), 3)]
-        return {
-            "apiVersion": "v1",
-            "kind": "LimitRange",
-            "metadata": {"name": f"limits-{number}"},
-            "spec": {"limits": limits or [self.limit_item("Container")]},
-        }
+        return manifest(
+            "LimitRange", {"name": f"limits-{number}"}, spec={"limits": limits or [self.limit_item("Container")]}
+        )
 
     def limit_item(self, kind: str) -> Json:
         item: Json = {"type": kind}
@@ -71,12 +66,7 @@ class Namespace(Pods):
         return item
 
     def runtime_class(self, number: int) -> Json:
-        made: Json = {
-            "apiVersion": "node.k8s.io/v1",
-            "kind": "RuntimeClass",
-            "metadata": {"name": "sandboxed"},
-            "handler": "sandboxed",
-        }
+        made: Json = manifest("RuntimeClass", {"name": "sandboxed"}, handler="sandboxed")
         if self.maybe(0.6):
             made["overhead"] = {
                 "podFixed": {
@@ -140,12 +130,9 @@ class Namespace(Pods):
         return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": f"quota-{number}"}, "spec": spec}
 
     def storage_class(self, number: int) -> Json:
-        made: Json = {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": {"name": "fast" if number == 7 else "slow"},
-            "provisioner": "csi.example.com",
-        }
+        made: Json = manifest(
+            "StorageClass", {"name": "fast" if number == 7 else "slow"}, provisioner="csi.example.com"
+        )
         if self.maybe(0.6):
             made["metadata"]["annotations"] = {
                 "storageclass.kubernetes.io/is-default-class": self.dice.choice(("true", "false"))
@@ -156,9 +143,6 @@ class Namespace(Pods):
 
     def plain_pod(self, name: str) -> Json:
         resources = {"requests": {"cpu": self.dice.choice(CPU[:6]), "memory": self.dice.choice(MEMORY)}}
-        return {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name},
-            "spec": {"containers": [{"name": "main", "image": "x", "resources": resources}]},
-        }
+        return manifest(
+            "Pod", {"name": name}, spec={"containers": [{"name": "main", "image": "x", "resources": resources}]}
+        )

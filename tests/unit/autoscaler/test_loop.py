@@ -6,14 +6,14 @@ import pytest
 
 import kwhatif
 from kwhatif.render.advise import advice_sentence
+from tests.objects import manifest
 from tests.unit.questions.manifests.test_daemons import Json, daemon_set, node, spec_of
 
-POOL: Json = {
-    "apiVersion": "karpenter.sh/v1",
-    "kind": "NodePool",
-    "metadata": {"name": "general"},
-    "spec": {"template": {"spec": {"requirements": [], "nodeClassRef": {"group": "g", "kind": "Class", "name": "c"}}}},
-}
+POOL: Json = manifest(
+    "NodePool",
+    {"name": "general"},
+    spec={"template": {"spec": {"requirements": [], "nodeClassRef": {"group": "g", "kind": "Class", "name": "c"}}}},
+)
 TYPES = [
     {
         "name": "large",
@@ -27,23 +27,21 @@ STARTUP = {"key": "startup-taint.cluster-autoscaler.kubernetes.io/net", "effect"
 
 def web(replicas: int = 3, cpu: str = "5", **more: Any) -> Json:
     template = {"metadata": {"labels": {"app": "web"}}, "spec": spec_of(cpu, **more)}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-    }
+    return manifest(
+        "Deployment",
+        {"name": "web", "namespace": "default"},
+        spec={"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    )
 
 
 def waiting(name: str, cpu: str = "5", **more: Any) -> Json:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": spec_of(cpu, **more),
-        "status": {"phase": "Pending", "conditions": [condition]},
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "default", "uid": name},
+        spec=spec_of(cpu, **more),
+        status={"phase": "Pending", "conditions": [condition]},
+    )
 
 
 WITH: dict[str, Json] = {
@@ -144,13 +142,12 @@ def test_nodes_come_in_time(name: str) -> None:
 
 def test_a_drained_node_is_replaced(name: str) -> None:
     owned = {"ownerReferences": [{"kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]}
-    running = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "r-1", "namespace": "default", "uid": "r-1", "labels": {"app": "r"}} | owned,
-        "spec": spec_of("5", nodeName="a"),
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    running = manifest(
+        "Pod",
+        {"name": "r-1", "namespace": "default", "uid": "r-1", "labels": {"app": "r"}} | owned,
+        spec=spec_of("5", nodeName="a"),
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    )
     for without, with_nodes in (
         (kwhatif.drain(cluster(running), "a"), kwhatif.drain(grown(name, running), "a")),
         (kwhatif.outage(cluster(running), "a", deleted=True), kwhatif.outage(grown(name, running), "a", deleted=True)),
@@ -216,29 +213,21 @@ def test_fast_and_plain_are_the_same(name: str, reference: str, monkeypatch: pyt
 
 def running(name: str, on: str, cpu: str = "1", **more: Any) -> Json:
     owner = {"kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": name,
-            "labels": {"app": "r"},
-            "ownerReferences": [owner],
-        },
-        "spec": spec_of(cpu, nodeName=on, **more),
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "default", "uid": name, "labels": {"app": "r"}, "ownerReferences": [owner]},
+        spec=spec_of(cpu, nodeName=on, **more),
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def owner(replicas: int) -> Json:
     template = {"metadata": {"labels": {"app": "r"}}, "spec": spec_of("1")}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "r", "namespace": "default", "uid": "r"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "r"}}, "template": template},
-    }
+    return manifest(
+        "ReplicaSet",
+        {"name": "r", "namespace": "default", "uid": "r"},
+        spec={"replicas": replicas, "selector": {"matchLabels": {"app": "r"}}, "template": template},
+    )
 
 
 def priced(price: float | None = 0.5) -> Json:

@@ -7,6 +7,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report.deciders import ResizeRow, UpdaterRow
+from tests.objects import manifest
 from tests.unit.workloads.test_injections import Json, container, node, owner, pod, replica_set, template, workload
 
 NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -32,13 +33,12 @@ def web(*pods: Json, replicas: int | None = None) -> list[Json]:
 
 def vpa(mode: str = "InPlaceOrRecreate", cpu: str = "2", low: str = "1500m", high: str = "3", **policy: Any) -> Json:
     row = {"containerName": "c", "target": {"cpu": cpu}, "lowerBound": {"cpu": low}, "upperBound": {"cpu": high}}
-    return {
-        "apiVersion": "autoscaling.k8s.io/v1",
-        "kind": "VerticalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode} | policy},
-        "status": {"recommendation": {"containerRecommendations": [row]}},
-    }
+    return manifest(
+        "VerticalPodAutoscaler",
+        {"name": "web", "namespace": "shop"},
+        spec={"targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode} | policy},
+        status={"recommendation": {"containerRecommendations": [row]}},
+    )
 
 
 def budget(allowed: int) -> Json:

@@ -9,18 +9,18 @@ from kwhatif.kube.model.bystanders import HorizontalPodAutoscaler, HorizontalPod
 from kwhatif.kube.model.caveat.workloads import AutoscalerNotModelled
 from kwhatif.render.edits import sentences_of
 from kwhatif.workloads.counts import bounded
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
 
 def node(cpu: str = "64") -> Json:
     amounts = {"cpu": cpu, "memory": "64Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "a"},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": "a"},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def workload(replicas: int | None = None, kind: str = "Deployment", **meta: Any) -> Json:
@@ -40,12 +40,11 @@ def scaler(
     least: int | None = None, most: int = 9, kind: str = "Deployment", name: str = "web", of: str = "web"
 ) -> Json:
     bounds = ({} if least is None else {"minReplicas": least}) | {"maxReplicas": most}
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": bounds | {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": kind, "name": of}},
-    }
+    return manifest(
+        "HorizontalPodAutoscaler",
+        {"name": name, "namespace": "default"},
+        spec=bounds | {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": kind, "name": of}},
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,14 +84,12 @@ def running(replicas: int, kind: str = "Deployment") -> list[Json]:
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
     template = made["spec"]["template"]
     pods = [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": template["metadata"]
-            | {"name": f"web-{number}", "namespace": "default", "ownerReferences": [owner]},
-            "spec": template["spec"] | {"nodeName": "a"},
-            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-        }
+        manifest(
+            "Pod",
+            template["metadata"] | {"name": f"web-{number}", "namespace": "default", "ownerReferences": [owner]},
+            spec=template["spec"] | {"nodeName": "a"},
+            status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        )
         for number in range(replicas)
     ]
     return [made, *between, *pods]

@@ -14,6 +14,7 @@ from kwhatif.kube.model.pod import Pod
 from kwhatif.kube.model.policy import ResourceQuota
 from kwhatif.questions.session.session import Session
 from kwhatif.render.edits import sentences_of
+from tests.objects import manifest
 from tests.unit.workloads.test_injections import Json, container, deployment, node, owner, pod, template, workload
 
 RS = "ReplicaSet"
@@ -31,13 +32,12 @@ OBJECTS: list[Json] = [
 
 def vpa(name: str, kind: str = "Deployment", mode: str = "Initial", **targets: Json) -> Json:
     rows = [{"containerName": container, "target": target} for container, target in targets.items()]
-    return {
-        "apiVersion": "autoscaling.k8s.io/v1",
-        "kind": "VerticalPodAutoscaler",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"targetRef": {"kind": kind, "name": name}, "updatePolicy": {"updateMode": mode}},
-        "status": {"recommendation": {"containerRecommendations": rows}},
-    }
+    return manifest(
+        "VerticalPodAutoscaler",
+        {"name": name, "namespace": "shop"},
+        spec={"targetRef": {"kind": kind, "name": name}, "updatePolicy": {"updateMode": mode}},
+        status={"recommendation": {"containerRecommendations": rows}},
+    )
 
 
 def metrics(name: str, **containers: Json) -> Json:
@@ -170,12 +170,11 @@ class TestVerticalPodAutoscalers:
         self, webhooks: list[tuple[str, str, str]], by: str
     ) -> None:
         rows: list[Json] = [
-            {
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": "MutatingWebhookConfiguration",
-                "metadata": {"name": name},
-                "webhooks": [{"name": hook, "rules": [{"operations": ["CREATE"], "resources": [resource]}]}],
-            }
+            manifest(
+                "MutatingWebhookConfiguration",
+                {"name": name},
+                webhooks=[{"name": hook, "rules": [{"operations": ["CREATE"], "resources": [resource]}]}],
+            )
             for name, hook, resource in webhooks
         ]
         objects = [*OBJECTS, *rows, vpa("web", c={"cpu": "1500m"})]

@@ -8,6 +8,7 @@ import pytest
 
 import kwhatif
 from kwhatif.scheduler.framework.reference import use_reference
+from tests.objects import manifest
 from tests.unit.workloads.test_injections import owner
 
 Json = dict[str, Any]
@@ -16,41 +17,38 @@ CONTAINER: Json = {"name": "c", "image": "i", "resources": {"requests": {"cpu": 
 
 
 def node(name: str) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        status={
             "allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"},
             "conditions": [{"type": "Ready", "status": "True"}],
         },
-    }
+    )
 
 
 def daemon_set(name: str) -> Json:
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [CONTAINER]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": "ops", "uid": f"DaemonSet-{name}"},
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template},
-    }
+    return manifest(
+        "DaemonSet",
+        {"name": name, "namespace": "ops", "uid": f"DaemonSet-{name}"},
+        spec={"selector": {"matchLabels": {"app": name}}, "template": template},
+    )
 
 
 def pod(name: str, on: str, app: str, **labels: str) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": "ops",
             "uid": name,
             "labels": {"app": app, **labels},
             "ownerReferences": [owner("DaemonSet", app)],
         },
-        "spec": {"nodeName": on, "containers": [CONTAINER]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+        spec={"nodeName": on, "containers": [CONTAINER]},
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 NODES = [f"n{number}" for number in range(1, 9)]

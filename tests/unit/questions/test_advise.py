@@ -8,6 +8,7 @@ import yaml
 
 import kwhatif
 from tests.advising import nodes_for, outcomes, taken
+from tests.objects import manifest
 
 FIXTURES = Path("fixtures/advise")
 
@@ -89,13 +90,7 @@ ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 def node(name: str, cpu: str = "4") -> Object:
     status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "20"}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {HOST: name, ZONE: "a"}},
-        "spec": {},
-        "status": status,
-    }
+    return manifest("Node", {"name": name, "labels": {HOST: name, ZONE: "a"}}, spec={}, status=status)
 
 
 def pod(name: str, cpu: str = "1", on: str = "", job: str = "", labels: Object | None = None, **spec: Any) -> Object:
@@ -115,22 +110,12 @@ def job(name: str) -> Object:
         "completions": 2,
         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}},
     }
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}"},
-        "spec": spec,
-    }
+    return manifest("Job", {"name": name, "namespace": "shop", "uid": f"uid-{name}"}, spec=spec)
 
 
 def quota(cpu: str) -> Object:
     spec = {"hard": {"requests.cpu": cpu}}
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "cpu", "namespace": "shop"},
-        "spec": spec,
-    }
+    return manifest("ResourceQuota", {"name": "cpu", "namespace": "shop"}, spec=spec)
 
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
@@ -225,26 +210,21 @@ def test_victims_that_are_cheaper_by_hand() -> None:
 
 
 def test_a_manifest_of_a_pod_that_is_there_keeps_its_claim() -> None:
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
+    claim = manifest(
+        "PersistentVolumeClaim",
+        {
             "name": "new-scratch",
             "namespace": "shop",
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "Pod", "name": "new", "uid": "uid-new", "controller": True}
             ],
         },
-        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "wait", "resources": {}},
-        "status": {"phase": "Pending"},
-    }
-    wait = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "wait"},
-        "provisioner": "disk.example.com",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
+        spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "wait", "resources": {}},
+        status={"phase": "Pending"},
+    )
+    wait = manifest(
+        "StorageClass", {"name": "wait"}, provisioner="disk.example.com", volumeBindingMode="WaitForFirstConsumer"
+    )
     template = {
         "spec": {
             "accessModes": ["ReadWriteOnce"],
@@ -265,15 +245,7 @@ def test_a_manifest_of_a_pod_that_is_there_keeps_its_claim() -> None:
 
 def deletions(priorities: dict[str, int], cpu: str) -> set[str]:
     """Whose deletion is advised so that a pod gets room on a node that these fill; each has one CPU."""
-    classes = [
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": f"p{value}"},
-            "value": value,
-        }
-        for value in priorities.values()
-    ]
+    classes = [manifest("PriorityClass", {"name": f"p{value}"}, value=value) for value in priorities.values()]
     pods = [
         pod(name, on="n1", priority=value, priorityClassName=f"p{value}", preemptionPolicy="PreemptLowerPriority")
         for name, value in priorities.items()

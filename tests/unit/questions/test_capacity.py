@@ -11,6 +11,7 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
@@ -19,13 +20,7 @@ def node(name: str, cpu: str = "4", memory: str = "8Gi", pods: str = "110", zone
     labels = {"kubernetes.io/hostname": name} | ({"topology.kubernetes.io/zone": zone} if zone else {})
     amounts = {"cpu": cpu, "memory": memory, "pods": pods}
     status = {"allocatable": amounts, "capacity": amounts}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
-        "spec": spec,
-        "status": status,
-    }
+    return manifest("Node", {"name": name, "labels": labels}, spec=spec, status=status)
 
 
 def pod_spec(cpu: str = "1", memory: str = "1Gi", **fields: Any) -> Json:

@@ -8,6 +8,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.render.comparison import headline
+from tests.objects import manifest
 
 AT = "2026-01-31T12:00:00Z"
 OLD = "2026-01-01T00:00:00Z"
@@ -16,44 +17,41 @@ LIFE: dict[str, Any] = {"name": "PodLifeTime", "args": {"maxPodLifeTimeSeconds":
 
 def node(name: str, **labels: str) -> dict[str, Any]:
     amounts = {"cpu": "2", "memory": "4Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
-        "status": {"allocatable": amounts, "capacity": amounts},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        status={"allocatable": amounts, "capacity": amounts},
+    )
 
 
 def pod(name: str, on: str, owner: str | None = "ReplicaSet", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
     owners = [] if owner is None else [{"apiVersion": "apps/v1", "kind": owner, "name": "web", "controller": True}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": "shop",
             "labels": {"app": "web" if owner else "other"},
             "creationTimestamp": OLD,
             "ownerReferences": owners,
         },
-        "spec": {
+        spec={
             "nodeName": on,
             "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}],
             **spec,
         },
-        "status": {"phase": "Running", "startTime": OLD, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+        status={"phase": "Running", "startTime": OLD, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def replica_set(replicas: int, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container], **spec}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-    }
+    return manifest(
+        "ReplicaSet",
+        {"name": "web", "namespace": "shop"},
+        spec={"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    )
 
 
 def policy(*configs: dict[str, Any], **others: Any) -> dict[str, Any]:
@@ -164,12 +162,7 @@ def test_owners_that_are_not_known_make_no_pods(kind: str, why: str) -> None:
 
 
 def test_what_the_api_server_refuses_is_not_replaced() -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "few", "namespace": "shop"},
-        "spec": {"hard": {"requests.cpu": "50m"}},
-    }
+    quota = manifest("ResourceQuota", {"name": "few", "namespace": "shop"}, spec={"hard": {"requests.cpu": "50m"}})
     row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a"), quota)
     assert landing(row).landing == "None"
     assert "exceeded quota: few" in landing(row).message
@@ -205,12 +198,11 @@ def test_the_moment_decides_about_ages() -> None:
 
 
 def test_an_evicted_pod_counts_against_its_budget() -> None:
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-    }
+    budget = manifest(
+        "PodDisruptionBudget",
+        {"name": "web", "namespace": "shop"},
+        spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    )
     row = ask(node("a"), node("b"), replica_set(2), pod("web-1", "a"), pod("web-2", "b"), budget)
     assert [each.pod for each in row.evicted] == ["shop/web-1"]
     (kept,) = row.refused

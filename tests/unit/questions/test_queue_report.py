@@ -18,6 +18,7 @@ from kwhatif.scheduler.catalog import default_profile
 from kwhatif.scheduler.framework.profile import Profile
 from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
+from tests.objects import manifest
 from tests.storage import claim, storage_class, volume
 
 ZONE = "topology.kubernetes.io/zone"
@@ -404,12 +405,11 @@ def test_pods_that_edits_make_are_new() -> None:
 def test_pods_of_another_scheduler_that_edits_make_are_ignored() -> None:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": {"schedulerName": "other", "containers": [{"name": "c"}]}}
-    web = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
-    }
+    web = manifest(
+        "ReplicaSet",
+        {"name": "web", "namespace": "default"},
+        spec={"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    )
     there = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     queue = kwhatif.pending(kwhatif.edited(kwhatif.load([there, web]), "scale replicaset/web=1")).queue
     assert queue is not None

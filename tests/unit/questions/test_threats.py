@@ -6,6 +6,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report.risks import ThreatsRow, WhoFitsRow
+from tests.objects import manifest
 
 CLASSES = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
@@ -19,53 +20,49 @@ CLASSES = [
 
 def node(name: str, cpu: str = "4", **spec: Any) -> dict[str, Any]:
     has = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": spec,
-        "status": {"capacity": has, "allocatable": has, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        spec=spec,
+        status={"capacity": has, "allocatable": has, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def pod(name: str, cpu: str, priority: str = "low", where: str = "", **spec: Any) -> dict[str, Any]:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu} if cpu else {}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": name.partition("-")[0]}},
-        "spec": {
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "shop", "uid": name, "labels": {"app": name.partition("-")[0]}},
+        spec={
             "containers": [container],
             "priorityClassName": priority,
             **({"nodeName": where} if where else {}),
             **spec,
         },
-        "status": {"phase": "Running" if where else "Pending"},
-    }
+        status={"phase": "Running" if where else "Pending"},
+    )
 
 
 def budget(name: str, allowed: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"maxUnavailable": allowed, "selector": {"matchLabels": {"app": name}}},
-        "status": {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
-    }
+    return manifest(
+        "PodDisruptionBudget",
+        {"name": name, "namespace": "shop"},
+        spec={"maxUnavailable": allowed, "selector": {"matchLabels": {"app": name}}},
+        status={"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
+    )
 
 
 def deployment(name: str, cpu: str, priority: str) -> dict[str, Any]:
     made = pod(name, cpu, priority)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": "shop", "uid": name},
-        "spec": {
+    return manifest(
+        "Deployment",
+        {"name": name, "namespace": "shop", "uid": name},
+        spec={
             "replicas": 0,
             "selector": {"matchLabels": {"app": name}},
             "template": {"metadata": {"labels": {"app": name}}, "spec": made["spec"]},
         },
-    }
+    )
 
 
 def threats(objects: list[dict[str, Any]], subject: str, **options: Any) -> ThreatsRow:

@@ -11,33 +11,32 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.report import Report
 from kwhatif.report.differences import LandingRow, UpgradedRow
 from kwhatif.scheduler.framework.reference import use_reference
+from tests.objects import manifest
 
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"
 
 
 def node(name: str, cpu: str, memory: str) -> dict[str, Any]:
     amounts = {"cpu": cpu, "memory": memory, "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": amounts, "capacity": amounts},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        status={"allocatable": amounts, "capacity": amounts},
+    )
 
 
 def pod(name: str, on: str = "", cpu: str = "1", memory: str = "1Gi", owner: str = "") -> dict[str, Any]:
     kind, _, controller = owner.partition("/")
     owners = [{"apiVersion": "apps/v1", "kind": kind, "name": controller, "controller": True}] if owner else []
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "ownerReferences": owners},
-        "spec": {
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "shop", "ownerReferences": owners},
+        spec={
             **({"nodeName": on} if on else {}),
             "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": memory}}}],
         },
-        "status": {"phase": "Running" if on else "Pending"},
-    }
+        status={"phase": "Running" if on else "Pending"},
+    )
 
 
 #: Of two empty nodes one is evenly used with the pod. The other is made more even by it, as it is unevenly used before.

@@ -22,6 +22,7 @@ from kwhatif.render.html.views import views
 from kwhatif.report import Report
 from kwhatif.report.story import Story, StoryBudgetRow
 from tests import FIXTURES
+from tests.objects import manifest
 
 DEMO = FIXTURES / "demo"
 SCRIPT = Path(kwhatif.__file__).parent / "render" / "html" / "page.mjs"
@@ -116,12 +117,7 @@ HOSTILE = "</script><!--<script>alert(1)</script>&amp;\u2028\u202e'\"{{ 7 * 7 }}
 
 
 def test_names_are_data() -> None:
-    node = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": HOSTILE},
-        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
-    }
+    node = manifest("Node", {"name": HOSTILE}, status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}})
     session = kwhatif.load(kwhatif.text(json.dumps(node), HOSTILE))
     text = kwhatif.html(kwhatif.schedule(session, DEMO / "pods" / "small.yaml"), session)
     elements = Elements(text)

@@ -6,6 +6,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report.story import Story, StoryWorkloadRow
+from tests.objects import manifest
 from tests.property.test_simulation import CLASSES, node
 
 HEARTBEAT = "2026-01-01T00:00:00Z"
@@ -27,28 +28,16 @@ def pod(name: str, kind: str, *, since: str = MARKED, patience: int | None = 300
         for key in ("not-ready", "unreachable")
     ]
     owner = {"apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "owner", "controller": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": name,
-            "labels": {"app": "db"},
-            "ownerReferences": [owner],
-        },
-        "spec": {
-            "nodeName": "b",
-            "priority": 0,
-            "containers": [{"name": "c", "image": "i"}],
-            "tolerations": tolerations,
-        },
-        "status": {
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "default", "uid": name, "labels": {"app": "db"}, "ownerReferences": [owner]},
+        spec={"nodeName": "b", "priority": 0, "containers": [{"name": "c", "image": "i"}], "tolerations": tolerations},
+        status={
             "phase": "Running",
             "startTime": LONG_BEFORE,
             "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": since}],
         },
-    }
+    )
 
 
 def workload(kind: str) -> dict[str, Any]:

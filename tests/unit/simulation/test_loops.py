@@ -7,6 +7,7 @@ import pytest
 import kwhatif
 from kwhatif.report.story import Story
 from kwhatif.simulation.loops import Loops
+from tests.objects import manifest
 from tests.property.test_simulation import CLASSES, deployment, node
 
 Json = dict[str, Any]
@@ -29,12 +30,11 @@ def job(retries: int, parallelism: int = 1, grace: int = 30) -> Json:
         "tolerations": [FOR_A_WHILE],
         "terminationGracePeriodSeconds": grace,
     }
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "batch", "namespace": "default", "uid": "u"},
-        "spec": {"template": {"spec": spec}, "backoffLimit": retries, "parallelism": parallelism, "completions": 9},
-    }
+    return manifest(
+        "Job",
+        {"name": "batch", "namespace": "default", "uid": "u"},
+        spec={"template": {"spec": spec}, "backoffLimit": retries, "parallelism": parallelism, "completions": 9},
+    )
 
 
 def serving() -> Json:
@@ -56,19 +56,18 @@ def with_volumes(count: int) -> list[Json]:
     storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"}}
     storage |= {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
     volumes = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"pv-{number}"},
-            "spec": {
+        manifest(
+            "PersistentVolume",
+            {"name": f"pv-{number}"},
+            spec={
                 "capacity": {"storage": "1Gi"},
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": "local",
                 "persistentVolumeReclaimPolicy": "Retain",
                 "hostPath": {"path": "/x"},
             },
-            "status": {"phase": "Available"},
-        }
+            status={"phase": "Available"},
+        )
         for number in range(count)
     ]
     return [storage, *volumes, made]

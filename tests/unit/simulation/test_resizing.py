@@ -16,6 +16,7 @@ from kwhatif.simulation.resizing import Verdict, allocated, decide, in_order, is
 from kwhatif.state.change import SetFacts
 from kwhatif.state.state import State
 from tests.builders import cluster, node, pod
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
@@ -210,13 +211,12 @@ def raw_pod(name: str, cpu: str = "1", got: str | None = None, *, status: Json |
     ready = {"type": "Ready", "status": "True"}
     conditions = [ready, *(status or {}).get("conditions", ())]
     whole = {"phase": "Running", "containerStatuses": rows, **(status or {}), "conditions": conditions}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "d", "uid": name, **more.pop("metadata", {})},
-        "spec": {"nodeName": "n", "containers": [container], "terminationGracePeriodSeconds": 10, **more},
-        "status": whole,
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "d", "uid": name, **more.pop("metadata", {})},
+        spec={"nodeName": "n", "containers": [container], "terminationGracePeriodSeconds": 10, **more},
+        status=whole,
+    )
 
 
 def happened(report: kwhatif.Report) -> list[tuple[float, str, str, str]]:

@@ -493,7 +493,7 @@ def test_a_row_knows_where_its_nodes_are() -> None:
     row = NodeRow.at(state(), [0, 1, 3])
     assert [each.name for each in row] == ["a", "b", "d"]
     assert row.shapes == [each.shape for each in row]
-    assert [row.place_of(name) for name in ("a", "b", "c", "d", "z")] == [0, 1, None, 2, None]
+    assert [row.index_of(name) for name in ("a", "b", "c", "d", "z")] == [0, 1, None, 2, None]
 
 
 def test_a_row_counts_shapes_and_has_a_node_of_each() -> None:

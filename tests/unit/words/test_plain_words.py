@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -71,11 +69,13 @@ def _sentences(source: str) -> str:
     return "\n".join(CONTRACT.sub("", each) for each in _strings(source, docs=False))
 
 
+#: A docstring, a string (which may hold the mark of a comment), or a comment.
+_REMARK = re.compile(r'"""(.*?)"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(#[^\n]*)', re.DOTALL)
+
+
 def _remarks(source: str) -> str:
     """Docstrings and comments of a module, without code."""
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = (each.string for each in tokens if each.type == tokenize.COMMENT)
-    return _CODE.sub("", "\n".join([*_strings(source, docs=True), *comments]))
+    return _CODE.sub("", "\n".join(docstring or comment for docstring, comment in _REMARK.findall(source)))
 
 
 def _texts() -> Mapping[str, str]:

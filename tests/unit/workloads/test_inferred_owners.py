@@ -11,6 +11,7 @@ from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.policy import PriorityClass, RuntimeClass
 from kwhatif.kube.model.workload import SCALABLE, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kwhatif.workloads.daemon_set import eligible_nodes
+from tests.objects import manifest
 
 Object = dict[str, Any]
 GROUPS = {"Job": "batch/v1", "ReplicationController": "v1"}
@@ -49,13 +50,7 @@ def pod(
         meta["deletionTimestamp"] = LATE
     spec = {"nodeName": "a", "priority": 0, "containers": [{"name": "c", "image": "i"}], **spec}
     condition = {"type": "Ready", "status": "True" if ready else "False"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": spec,
-        "status": {"phase": phase, "conditions": [condition]},
-    }
+    return manifest("Pod", meta, spec=spec, status={"phase": phase, "conditions": [condition]})
 
 
 def known(*objects: Object) -> Cluster:
@@ -156,12 +151,11 @@ def test_an_owner_has_the_uid_that_its_pods_name() -> None:
 
 
 def test_where_the_kind_is_in_the_input_an_owner_that_is_not_is_gone() -> None:
-    other = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "other", "namespace": "shop"},
-        "spec": {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": {}},
-    }
+    other = manifest(
+        "ReplicaSet",
+        {"name": "other", "namespace": "shop"},
+        spec={"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": {}},
+    )
     cluster = known(other, pod("web-6d4-1", "ReplicaSet web-6d4", labels=HASHED), pod("db-0", "StatefulSet db"))
     assert sizes(cluster) == {"ReplicaSet shop/other": 0, "StatefulSet shop/db": 1}
 
@@ -169,23 +163,22 @@ def test_where_the_kind_is_in_the_input_an_owner_that_is_not_is_gone() -> None:
 def test_a_deployment_is_known_by_what_its_replica_sets_note() -> None:
     noted = {"revision": "3", "desired-replicas": "4", "max-replicas": "6"}
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": True}
-    replica_set = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {
+    replica_set = manifest(
+        "ReplicaSet",
+        {
             "name": "web-6d4",
             "namespace": "shop",
             "uid": "u",
             "annotations": {f"deployment.kubernetes.io/{name}": value for name, value in noted.items()},
             "ownerReferences": [owner],
         },
-        "spec": {
+        spec={
             "replicas": 4,
             "minReadySeconds": 5,
             "selector": {"matchLabels": HASHED},
             "template": {"metadata": {"labels": HASHED}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
         },
-    }
+    )
     made = known(replica_set, pod("web-6d4-1", "ReplicaSet web-6d4", labels=HASHED)).all(Deployment)["shop/web"]
     assert (made.metadata.uid, made.spec.replicas, made.spec.min_ready_seconds) == ("d", 4, 5)
     assert made.spec.selector is not None
@@ -265,17 +258,16 @@ def test_a_template_is_the_pod_without_what_was_added() -> None:
 
 
 def test_a_stateful_set_has_its_claims_and_its_service() -> None:
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-db-0", "namespace": "shop"},
-        "spec": {
+    claim = manifest(
+        "PersistentVolumeClaim",
+        {"name": "data-db-0", "namespace": "shop"},
+        spec={
             "volumeName": "pv-1",
             "storageClassName": "fast",
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "1Gi"}},
         },
-    }
+    )
     volumes = [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}},
         {"name": "shared", "persistentVolumeClaim": {"claimName": "all"}},
@@ -437,17 +429,12 @@ def test_nothing_is_said_of_volumes_where_no_pod_with_a_claim_is_made() -> None:
 
 
 def test_a_volume_that_only_its_claim_shows_can_be_reached_from_everywhere() -> None:
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": "data-db-0",
-            "namespace": "shop",
-            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-        },
-        "spec": {"volumeName": "pv-1", "storageClassName": "fast", "accessModes": ["ReadWriteOnce"]},
-    }
-    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}  # type: ignore[index]
+    claim = manifest(
+        "PersistentVolumeClaim",
+        {"name": "data-db-0", "namespace": "shop", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        spec={"volumeName": "pv-1", "storageClassName": "fast", "accessModes": ["ReadWriteOnce"]},
+    )
+    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
     report = kwhatif.drain(kwhatif.load([node("a"), node("b"), claim, claiming("db-0", "StatefulSet db")]), "a")
     assert report.story is not None
     assert report.story.verdict is not None

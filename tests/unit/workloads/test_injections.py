@@ -8,6 +8,7 @@ import pytest
 import kwhatif
 from kwhatif.kube.model.caveat.workloads import Injected
 from kwhatif.render.caveats import sentence
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
@@ -22,12 +23,11 @@ def container(name: str = "c", image: str = "c", **requests: str) -> Json:
 
 def node(name: str = "n1", cpu: str = "4") -> Json:
     amounts = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def namespace(**meta: Any) -> Json:
@@ -69,19 +69,18 @@ def pod(kind: str, of: str, name: str, made_of: Json, **spec: Any) -> Json:
     """A pod of the template with other things in its spec; `meta` and `status` are the pod's own."""
     meta, status = spec.pop("meta", {}), spec.pop("status", {"phase": "Running"})
     made = copy.deepcopy(made_of["spec"]) | {"nodeName": "n1"} | spec
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    return manifest(
+        "Pod",
+        {
             "name": name,
             "namespace": "shop",
             "labels": made_of["metadata"]["labels"],
             "ownerReferences": [owner(kind, of)],
         }
         | meta,
-        "spec": made,
-        "status": status,
-    }
+        spec=made,
+        status=status,
+    )
 
 
 def sides(*more: Json, **requests: str) -> list[Json]:
@@ -106,20 +105,18 @@ def said(caveat: Injected) -> str:
 
 
 RS = "ReplicaSet"
-LIMITS: Json = {
-    "apiVersion": "v1",
-    "kind": "LimitRange",
-    "metadata": {"name": "l", "namespace": "shop"},
-    "spec": {"limits": [{"type": "Container", "defaultRequest": {"memory": "1Gi"}}]},
-}
-RUNTIME: Json = {
-    "apiVersion": "node.k8s.io/v1",
-    "kind": "RuntimeClass",
-    "metadata": {"name": "kata"},
-    "handler": "kata",
-    "overhead": {"podFixed": {"cpu": "250m"}},
-    "scheduling": {"nodeSelector": {"kata": "yes"}, "tolerations": [{"key": "kata", "operator": "Exists"}]},
-}
+LIMITS: Json = manifest(
+    "LimitRange",
+    {"name": "l", "namespace": "shop"},
+    spec={"limits": [{"type": "Container", "defaultRequest": {"memory": "1Gi"}}]},
+)
+RUNTIME: Json = manifest(
+    "RuntimeClass",
+    {"name": "kata"},
+    handler="kata",
+    overhead={"podFixed": {"cpu": "250m"}},
+    scheduling={"nodeSelector": {"kata": "yes"}, "tolerations": [{"key": "kata", "operator": "Exists"}]},
+)
 DEFAULTED = [
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 17}
     for key in ("not-ready", "unreachable")
@@ -427,12 +424,11 @@ def test_a_pod_without_a_container_of_the_template_is_not_made_of_it() -> None:
 
 def webhook(**selectors: Any) -> Json:
     rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "mesh"},
-        "webhooks": [{"name": "proxy.mesh.example", "rules": [rule]} | selectors],
-    }
+    return manifest(
+        "MutatingWebhookConfiguration",
+        {"name": "mesh"},
+        webhooks=[{"name": "proxy.mesh.example", "rules": [rule]} | selectors],
+    )
 
 
 def labelled(name: str, **labels: str) -> Json:

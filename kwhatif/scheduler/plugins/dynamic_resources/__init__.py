@@ -100,9 +100,9 @@ class Preference(NormalizesByRange, NodeScorer):
 def _points(claim: ResourceClaim, allocation: AllocationResult) -> int:
     given = {result.request for result in allocation.devices.results}
     return sum(
-        _MAX_ALTERNATIVES - place
+        _MAX_ALTERNATIVES - index
         for request in claim.spec.devices.requests
-        for place, alternative in enumerate(request.first_available)
+        for index, alternative in enumerate(request.first_available)
         if f"{request.name}/{alternative.name}" in given
     )
 

@@ -16,6 +16,7 @@ from kwhatif.kube.model.caveat.autoscaling import (
 )
 from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import Moment, saved_objects
+from tests.objects import manifest
 
 Json = dict[str, Any]
 AT = "2026-01-31T12:00:00Z"
@@ -23,24 +24,22 @@ AT = "2026-01-31T12:00:00Z"
 
 def node(name: str, **labels: str) -> Json:
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name} | labels},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name} | labels},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def waiting(name: str) -> Json:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     container = {"name": "c", "image": "c", "resources": {"requests": {"cpu": "4"}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {"containers": [container]},
-        "status": {"phase": "Pending", "conditions": [condition]},
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "default", "uid": name},
+        spec={"containers": [container]},
+        status={"phase": "Pending", "conditions": [condition]},
+    )
 
 
 def running(name: str, on: str) -> Json:
@@ -51,12 +50,11 @@ def running(name: str, on: str) -> Json:
 def autoscaler(*args: str, command: tuple[str, ...] = ("./cluster-autoscaler",), image: str = "x") -> Json:
     container: Json = {"name": "ca", "image": image, "args": list(args)} | ({"command": command} if command else {})
     template = {"metadata": {"labels": {"app": "ca"}}, "spec": {"containers": [{"name": "side"}, container]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "scaler", "namespace": "kube-system"},
-        "spec": {"selector": {"matchLabels": {"app": "ca"}}, "template": template},
-    }
+    return manifest(
+        "Deployment",
+        {"name": "scaler", "namespace": "kube-system"},
+        spec={"selector": {"matchLabels": {"app": "ca"}}, "template": template},
+    )
 
 
 def asked(*more: Json, **options: Any) -> kwhatif.Report:

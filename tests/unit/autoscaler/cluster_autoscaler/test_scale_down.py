@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.cluster_autoscaler.play import Json, asked, group, node, pod, replica_set, verdicts
+from tests.objects import manifest
 
 G = group("g", "a", "b", "c")
 OTHERS = [node("b"), pod("keeps-b", cpu="3", on="b"), node("c"), pod("keeps-c", cpu="3", on="c"), replica_set()]
@@ -149,13 +150,12 @@ def system_pod(created: str) -> list[Json]:
 
 
 def budget(allowed: int, namespace: str = "default", app: str = "app") -> Json:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "budget", "namespace": namespace},
-        "spec": {"selector": {"matchLabels": {"app": app}}, "maxUnavailable": 1},
-        "status": {"disruptionsAllowed": allowed},
-    }
+    return manifest(
+        "PodDisruptionBudget",
+        {"name": "budget", "namespace": namespace},
+        spec={"selector": {"matchLabels": {"app": app}}, "maxUnavailable": 1},
+        status={"disruptionsAllowed": allowed},
+    )
 
 
 def test_pods_of_the_system_block_for_an_hour_unless_a_budget_is_about_them() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.karpenter.objects import TYPES, Json, asked, condition, node, pod, pool, type_
 from tests.karpenter.play import play
+from tests.objects import manifest
 
 
 def plan_of(*objects: Any, **more: Any) -> Json:
@@ -73,13 +74,12 @@ def test_nodes_that_are_not_candidates(change: Json, said: str) -> None:
 
 
 def _budget(name: str, **spec: Any) -> Json:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
-        "status": {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
-    }
+    return manifest(
+        "PodDisruptionBudget",
+        {"name": name, "namespace": "default"},
+        spec={"selector": {"matchLabels": {"app": "web"}}, **spec},
+        status={"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
+    )
 
 
 @pytest.mark.parametrize(

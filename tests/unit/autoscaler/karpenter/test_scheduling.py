@@ -6,6 +6,7 @@ import pytest
 
 from tests.karpenter.objects import TYPES, Json, asked, node, pod, pool, type_
 from tests.karpenter.play import play
+from tests.objects import manifest
 
 ARM = {"kubernetes.io/arch": "arm64"}
 WEB = {"matchLabels": {"app": "web"}}
@@ -137,18 +138,17 @@ def test_no_type_is_large_enough() -> None:
 
 
 def test_daemons_take_their_part_and_messages_say_so() -> None:
-    daemon = {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "agent", "namespace": "kube-system", "uid": "agent"},
-        "spec": {
+    daemon = manifest(
+        "DaemonSet",
+        {"name": "agent", "namespace": "kube-system", "uid": "agent"},
+        spec={
             "selector": WEB,
             "template": {
                 "metadata": {"labels": {"app": "agent"}},
                 "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "500m"}}}]},
             },
         },
-    }
+    )
     (made,) = round_of(pool(), daemon, pod("p", cpu="1600m"))["newNodes"]
     assert made["instanceTypes"] == ["m.2xlarge", "m.xlarge"]
     assert message(round_of(pool(), daemon, pod("p", cpu="8"))).endswith(
@@ -248,22 +248,20 @@ def test_anti_affinity_keeps_others_away_from_both_sides() -> None:
 
 def test_a_volume_binds_its_pod_to_a_zone() -> None:
     zone = term("topology.kubernetes.io/zone", "In", "c")
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "pv"},
-        "spec": {
+    volume = manifest(
+        "PersistentVolume",
+        {"name": "pv"},
+        spec={
             "csi": {"driver": "d"},
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}},
         },
-    }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "c", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-        "spec": {"volumeName": "pv"},
-        "status": {"phase": "Bound"},
-    }
+    )
+    claim = manifest(
+        "PersistentVolumeClaim",
+        {"name": "c", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        spec={"volumeName": "pv"},
+        status={"phase": "Bound"},
+    )
     using = pod("p", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}])
     (made,) = round_of(pool(), volume, claim, using, node("n1", zone="a"))["newNodes"]
     assert "topology.kubernetes.io/zone In [c]" in made["requirements"]

@@ -15,6 +15,7 @@ from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import Moment, saved_objects
 from tests.karpenter.objects import TYPES, Json, asked, node, pod, pool, type_
 from tests.karpenter.play import NOW, play
+from tests.objects import manifest
 
 WEB = {"matchLabels": {"app": "web"}}
 HOST: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": WEB}
@@ -152,15 +153,14 @@ def karpenter(**environment: str) -> Json:
     variables = [{"name": name, "value": value} for name, value in environment.items()]
     image = "public.ecr.aws/karpenter/controller:1.14.1@sha256:abc"
     containers = [{"name": "side", "image": "x"}, {"name": "controller", "image": image, "env": variables}]
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "karpenter", "namespace": "kube-system"},
-        "spec": {
+    return manifest(
+        "Deployment",
+        {"name": "karpenter", "namespace": "kube-system"},
+        spec={
             "selector": {"matchLabels": {"app": "k"}},
             "template": {"metadata": {"labels": {"app": "k"}}, "spec": {"containers": containers}},
         },
-    }
+    )
 
 
 def answer(*more: Json) -> kwhatif.Report:

@@ -7,6 +7,7 @@ import pytest
 import kwhatif
 from kwhatif.questions.advise.reserved import is_reserved
 from kwhatif.scheduler.framework.evidence import UntoleratedTaint
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
@@ -15,13 +16,12 @@ def node(name: str, cpu: str = "8", taint: Json | None = None, **devices: str) -
     amounts = {"cpu": cpu, "memory": "32Gi", "pods": "110"} | {
         f"nvidia.com/{key}": value for key, value in devices.items()
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": {"taints": [taint | {"effect": "NoSchedule"}] if taint else []},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        spec={"taints": [taint | {"effect": "NoSchedule"}] if taint else []},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def pod(cpu: str = "6", node_name: str = "", **devices: str) -> Json:

@@ -8,6 +8,7 @@ import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.render.sentences import sentence
 from kwhatif.report import Report
+from tests.objects import manifest
 from tests.unit.questions.test_upgrade import node, pod
 from tests.unit.questions.upgrade.test_blame import CLASS, device, named, slice_of, upgraded, using
 from tests.unit.questions.upgrade.test_blame import claim as claim_
@@ -125,12 +126,11 @@ def in_use(*tolerations: dict[str, Any]) -> list[dict[str, Any]]:
         "metadata": {"labels": {"app": "web"}},
         "spec": {key: running["spec"][key] for key in ("containers", "resourceClaims")},
     }
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": pod_template},
-    }
+    owner = manifest(
+        "ReplicaSet",
+        {"name": "web", "namespace": "shop"},
+        spec={"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": pod_template},
+    )
     return [running, made, template, owner, slice_of("b", device("y"))]
 
 

@@ -10,19 +10,19 @@ import kwhatif
 from kwhatif.kube.model.pod import Pod
 from kwhatif.render.edits import sentences_of
 from tests.examples import examples
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
 
 def node(name: str = "a", cpu: str = "8", labels: dict[str, str] | None = None, taints: tuple[Json, ...] = ()) -> Json:
     amounts = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name} | (labels or {})},
-        "spec": {"taints": list(taints)},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": name, "labels": {"kubernetes.io/hostname": name} | (labels or {})},
+        spec={"taints": list(taints)},
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def spec_of(cpu: str, **more: Any) -> Json:
@@ -32,12 +32,11 @@ def spec_of(cpu: str, **more: Any) -> Json:
 def daemon_set(name: str = "agent", cpu: str = "1", *, selector: bool = True, **spec: Any) -> Json:
     template = {"metadata": {"labels": {"app": name}}, "spec": spec_of(cpu, **spec)}
     chosen = {"selector": {"matchLabels": {"app": name}}} if selector else {}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": "kube-system", "uid": f"ds-{name}"},
-        "spec": chosen | {"template": template},
-    }
+    return manifest(
+        "DaemonSet",
+        {"name": name, "namespace": "kube-system", "uid": f"ds-{name}"},
+        spec=chosen | {"template": template},
+    )
 
 
 def pod(cpu: str, name: str = "p", **more: Any) -> Json:
@@ -119,24 +118,18 @@ def test_what_they_take_is_said() -> None:
 
 def test_defaults_of_the_namespace_count() -> None:
     defaults = {"type": "Container", "defaultRequest": {"memory": "1Gi"}}
-    limits = {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": {"name": "l", "namespace": "kube-system"},
-        "spec": {"limits": [defaults]},
-    }
+    limits = manifest("LimitRange", {"name": "l", "namespace": "kube-system"}, spec={"limits": [defaults]})
     _, notes = carried(kwhatif.load([node(), daemon_set(), limits]), "add 1 node like a")
     assert notes == ["1 pod of DaemonSets takes 1 cpu and 1Gi memory there: kube-system/agent"]
 
 
 def test_what_a_quota_refuses_is_said() -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "q", "namespace": "kube-system"},
-        "spec": {"hard": {"pods": "1"}},
-        "status": {"hard": {"pods": "1"}, "used": {"pods": "0"}},
-    }
+    quota = manifest(
+        "ResourceQuota",
+        {"name": "q", "namespace": "kube-system"},
+        spec={"hard": {"pods": "1"}},
+        status={"hard": {"pods": "1"}, "used": {"pods": "0"}},
+    )
     found, notes = carried(kwhatif.load([node(), daemon_set(), quota]), "add 2 nodes like a")
     assert found == ["agent a-new-1"]
     assert notes[1].startswith("the API server refuses 1 pod of DaemonSets there: ")

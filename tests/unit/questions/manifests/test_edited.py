@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from tests.objects import manifest
 from tests.unit.workloads.test_injections import RS, node, owner
 
 Json = dict[str, Any]
@@ -13,13 +14,12 @@ CONTAINER: Json = {"name": "c", "image": "i", "resources": {"requests": {"cpu": 
 
 
 def pod(name: str, app: str, **meta: Any) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": app}} | meta,
-        "spec": {"nodeName": "n1", "containers": [CONTAINER]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "shop", "uid": name, "labels": {"app": app}} | meta,
+        spec={"nodeName": "n1", "containers": [CONTAINER]},
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def owned(name: str, app: str = "web") -> Json:

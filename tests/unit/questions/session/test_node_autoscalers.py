@@ -12,18 +12,18 @@ from kwhatif.kube.model.bystanders import NodePool
 from kwhatif.kube.model.caveat.workloads import NodesNotAdded
 from kwhatif.kube.model.pod import Pod
 from kwhatif.questions.session.node_autoscalers import objection
+from tests.objects import manifest
 
 Json = dict[str, Any]
 
 
 def node(cpu: str = "4", **meta: Any) -> Json:
     amounts = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "a"} | meta,
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return manifest(
+        "Node",
+        {"name": "a"} | meta,
+        status={"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    )
 
 
 def pod(cpu: str = "8", name: str = "p", **spec: Any) -> Json:
@@ -34,13 +34,7 @@ def pod(cpu: str = "8", name: str = "p", **spec: Any) -> Json:
 def pool(name: str = "general", labels: Json | None = None, status: Json | None = None, **spec: Any) -> Json:
     template = {"metadata": {"labels": labels or {}}, "spec": {"requirements": spec.pop("requirements", [])}}
     template["spec"]["taints"] = spec.pop("taints", [])
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {"template": template} | spec,
-        "status": {"resources": status or {}},
-    }
+    return manifest("NodePool", {"name": name}, spec={"template": template} | spec, status={"resources": status or {}})
 
 
 def need(key: str, operator: str, *values: str) -> Json:
@@ -129,18 +123,14 @@ def test_whether_a_pool_would_make_a_node(given: Json, asked: Json, expected: st
 SIGNS: dict[str, Json] = {
     "NodePool general": pool(),
     "NodeClaim c": {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "c"}},
-    "ConfigMap kube-system/cluster-autoscaler-status": {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"},
-        "data": {"status": "x"},
-    },
-    "Deployment kube-system/cluster-autoscaler": {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "cluster-autoscaler", "namespace": "kube-system"},
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}},
-    },
+    "ConfigMap kube-system/cluster-autoscaler-status": manifest(
+        "ConfigMap", {"name": "cluster-autoscaler-status", "namespace": "kube-system"}, data={"status": "x"}
+    ),
+    "Deployment kube-system/cluster-autoscaler": manifest(
+        "Deployment",
+        {"name": "cluster-autoscaler", "namespace": "kube-system"},
+        spec={"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}},
+    ),
     "Node a": node(annotations={"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}),
 }
 

@@ -9,6 +9,7 @@ import kwhatif
 from kwhatif.policy.fail_on import CONDITIONS
 from kwhatif.report.story import Story
 from kwhatif.state.change import SetFacts
+from tests.objects import manifest
 from tests.property.test_simulation import CLASSES, deployment, node
 
 NODES = [*CLASSES, node("a", 8)]
@@ -16,13 +17,12 @@ NEVER_READY = {"kwhatif.dev/ready": "false"}
 
 
 def quota(pods: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "few", "namespace": "default"},
-        "spec": {"hard": {"pods": str(pods)}},
-        "status": {"hard": {"pods": str(pods)}, "used": {"pods": "0"}},
-    }
+    return manifest(
+        "ResourceQuota",
+        {"name": "few", "namespace": "default"},
+        spec={"hard": {"pods": str(pods)}},
+        status={"hard": {"pods": str(pods)}, "used": {"pods": "0"}},
+    )
 
 
 def workload(kind: str, *, priority: str = "low", annotations: dict[str, str] | None = None) -> dict[str, Any]:
@@ -118,24 +118,22 @@ def stored(made: dict[str, Any], ready: str) -> list[dict[str, Any]]:
     meta = {"name": "web-1", "namespace": "default", "uid": "rs", "labels": labels}
     owner = {"apiVersion": "apps/v1", "controller": True}
     template = {"metadata": {"labels": labels}, "spec": made["spec"]["template"]["spec"]}
-    replica_set = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {**meta, "ownerReferences": [{**owner, "kind": "Deployment", "name": "web", "uid": "d"}]},
-        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
-    }
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    replica_set = manifest(
+        "ReplicaSet",
+        {**meta, "ownerReferences": [{**owner, "kind": "Deployment", "name": "web", "uid": "d"}]},
+        spec={"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+    )
+    pod = manifest(
+        "Pod",
+        {
             **meta,
             "name": "web-1-x",
             "uid": "p",
             "ownerReferences": [{**owner, "kind": "ReplicaSet", "name": "web-1", "uid": "rs"}],
         },
-        "spec": {**template["spec"], "nodeName": "a", "priority": 1},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]},
-    }
+        spec={**template["spec"], "nodeName": "a", "priority": 1},
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]},
+    )
     made["metadata"]["uid"] = "d"
     return [made, replica_set, pod]
 
@@ -144,21 +142,17 @@ def stored(made: dict[str, Any], ready: str) -> list[dict[str, Any]]:
     ("reason", "how"), [("EvictionByEvictionAPI", "Evicted"), ("PreemptionByScheduler", "Preempted"), ("", "Deleted")]
 )
 def test_who_was_going_before_is_gone_for_the_reason_of_then(reason: str, how: str) -> None:
-    going = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    going = manifest(
+        "Pod",
+        {
             "name": "old",
             "namespace": "default",
             "deletionTimestamp": "2026-01-01T00:00:00Z",
             "deletionGracePeriodSeconds": 30,
         },
-        "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]},
-        "status": {
-            "phase": "Running",
-            "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": reason}],
-        },
-    }
+        spec={"nodeName": "a", "containers": [{"name": "c", "image": "i"}]},
+        status={"phase": "Running", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": reason}]},
+    )
     said, _ = played([*NODES, going])
     assert [(row.pod, row.how) for row in said.gone] == [("default/old", how)]
 
@@ -196,19 +190,18 @@ def test_pods_that_were_ready_are_so_though_the_clock_of_the_snapshot_is_slow(ta
     daemon = workload("DaemonSet")
     daemon["spec"] |= {"minReadySeconds": 3, "updateStrategy": {"type": "OnDelete"}}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-03T00:00:00Z"}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    pod = manifest(
+        "Pod",
+        {
             "name": "web-0",
             "namespace": "default",
             "labels": daemon["spec"]["template"]["metadata"]["labels"],
             "creationTimestamp": "2026-01-02T00:00:00Z",
             "ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "controller": True}],
         },
-        "spec": daemon["spec"]["template"]["spec"] | {"nodeName": "a"},
-        "status": {"phase": "Running", "startTime": "2026-01-02T00:00:00Z", "conditions": [ready]},
-    }
+        spec=daemon["spec"]["template"]["spec"] | {"nodeName": "a"},
+        status={"phase": "Running", "startTime": "2026-01-02T00:00:00Z", "conditions": [ready]},
+    )
     session = kwhatif.load([*NODES, daemon, pod])
     session.state.apply(SetFacts.of(session.cluster, taken_at=taken_at or ""))
     said = kwhatif.simulate(session, then=["cordon a"]).story
@@ -227,17 +220,16 @@ IGNORE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "Disruptio
 def job(**spec: Any) -> dict[str, Any]:
     template = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never", "priorityClassName": "low"}
     annotations = {"kwhatif.dev/run-seconds": str(seconds)} if (seconds := spec.pop("run", None)) else {}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "etl", "namespace": "default", "uid": "j"},
-        "spec": {
+    return manifest(
+        "Job",
+        {"name": "etl", "namespace": "default", "uid": "j"},
+        spec={
             "parallelism": 1,
             "completions": 1,
             "template": {"metadata": {"labels": LABELS, "annotations": annotations}, "spec": template},
             **spec,
         },
-    }
+    )
 
 
 def running(**spec: Any) -> list[dict[str, Any]]:
@@ -245,10 +237,9 @@ def running(**spec: Any) -> list[dict[str, Any]]:
     made = job(selector={"matchLabels": {"batch.kubernetes.io/controller-uid": "j"}}, **spec)
     made["status"] = {"active": 1, "startTime": "2026-01-01T00:00:00Z"}
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "etl", "uid": "j", "controller": True}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
+    pod = manifest(
+        "Pod",
+        {
             "name": "etl-x",
             "namespace": "default",
             "uid": "p",
@@ -256,7 +247,7 @@ def running(**spec: Any) -> list[dict[str, Any]]:
             "finalizers": ["batch.kubernetes.io/job-tracking"],
             "ownerReferences": [owner],
         },
-        "spec": {
+        spec={
             "nodeName": "a",
             "priority": 1,
             "restartPolicy": "Never",
@@ -271,12 +262,12 @@ def running(**spec: Any) -> list[dict[str, Any]]:
                 for condition in ("not-ready", "unreachable")
             ],
         },
-        "status": {
+        status={
             "phase": "Running",
             "startTime": "2026-01-01T00:01:00Z",
             "conditions": [{"type": "Ready", "status": "True"}],
         },
-    }
+    )
     return [*TWO_NODES, made, pod]
 
 

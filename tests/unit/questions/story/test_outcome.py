@@ -13,17 +13,17 @@ from kwhatif.policy.fail_on import fails
 from kwhatif.render.story import first_line
 from kwhatif.report import Report
 from tests import FIXTURES
+from tests.objects import manifest
 from tests.unit.questions.maintenance.test_drain import bare, web
 from tests.unit.questions.maintenance.test_outage import THREE, lost, patient
 
 ANYWAY = FIXTURES / "simulate" / "anyway.yaml"
 CONDITIONS = ("harm", "pending", "stalled", "cycling", "failed")
-SMALL: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "small", "namespace": "ml"},
-    "spec": {"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": "100m"}}}]},
-}
+SMALL: dict[str, Any] = manifest(
+    "Pod",
+    {"name": "small", "namespace": "ml"},
+    spec={"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": "100m"}}}]},
+)
 BIG: dict[str, Any] = SMALL | {
     "metadata": {"name": "big", "namespace": "ml"},
     "spec": {"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": "64"}}}]},
@@ -124,15 +124,14 @@ def test_nobody_waits_for_what_a_silent_kubelet_would_do() -> None:
 
 def test_what_is_not_done_by_the_horizon() -> None:
     cluster = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name},
-            "status": {
+        manifest(
+            "Node",
+            {"name": name},
+            status={
                 "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
                 "conditions": [{"type": "Ready", "status": "True"}],
             },
-        }
+        )
         for name in ("n1", "n2")
     ]
     slow = SMALL | {

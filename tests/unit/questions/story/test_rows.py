@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from tests.objects import manifest
 
 
 def node(name: str, cpu: str = "2", **labels: str) -> dict[str, Any]:
@@ -20,13 +21,12 @@ def pod(name: str, cpu: str, where: str = "", priority: int = 0, **spec: Any) ->
     container = {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": cpu}}}
     whole = {"containers": [container], "priority": priority, "terminationGracePeriodSeconds": 30, **spec}
     status = {"phase": "Running", "conditions": [READY]} if where else {"phase": "Pending"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {**whole, **({"nodeName": where} if where else {})},
-        "status": status,
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "default", "uid": name},
+        spec={**whole, **({"nodeName": where} if where else {})},
+        status=status,
+    )
 
 
 def priority_class(name: str, value: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 
 import kwhatif
 from tests import FIXTURES, dumps
+from tests.objects import manifest
 
 DEMO = FIXTURES / "demo"
 PODS = ("Node", "Pod", "PriorityClass", "PodDisruptionBudget")
@@ -66,13 +67,12 @@ def test_a_pod_of_a_lost_node_that_says_nothing_of_it_is_left() -> None:
     nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status} for name in "abc"]
     raw = [
         *nodes,
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "p", "namespace": "default"},
-            "spec": {"nodeName": "a", "containers": [{"name": "c"}]},
-            "status": {"phase": "Running"},
-        },
+        manifest(
+            "Pod",
+            {"name": "p", "namespace": "default"},
+            spec={"nodeName": "a", "containers": [{"name": "c"}]},
+            status={"phase": "Running"},
+        ),
     ]
     report = kwhatif.simulate(kwhatif.load(raw), then=["fail a"])
     assert "toleration-unknown" in codes(report)
@@ -96,7 +96,7 @@ def test_each_step_comes_once_the_one_before_has_settled() -> None:
         ({"then": ["cordon"]}, "names no node"),
         ({"then": ["drain general-a1 --quickly"]}, "unknown flag"),
         ({"start": "soon"}, "not a duration"),
-        ({"start": "-5s"}, "less than nothing"),
+        ({"start": "-5s"}, "is negative"),
         ({"start": "probe"}, "not a duration"),
         ({"scenario": "nowhere.yaml"}, "nowhere.yaml"),
     ],
@@ -108,12 +108,11 @@ def test_what_cannot_be_done_is_an_error(options: dict[str, Any], message: str) 
 
 
 def test_what_the_api_server_refuses_of_a_manifest_is_a_command_that_failed() -> None:
-    bad = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "shop"},
-        "spec": {"priorityClassName": "no-such-class", "containers": [{"name": "c", "image": "i"}]},
-    }
+    bad = manifest(
+        "Pod",
+        {"name": "p", "namespace": "shop"},
+        spec={"priorityClassName": "no-such-class", "containers": [{"name": "c", "image": "i"}]},
+    )
     good = {
         **bad,
         "metadata": {"name": "q", "namespace": "shop"},

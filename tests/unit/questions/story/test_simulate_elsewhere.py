@@ -6,6 +6,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report.story import Story
+from tests.objects import manifest
 
 Object = dict[str, Any]
 
@@ -18,25 +19,23 @@ def node(name: str) -> Object:
 def pod(name: str, on: str, owner: bool = True, conditions: tuple[Object, ...] = (), **meta: Any) -> Object:
     reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
     owners = {"ownerReferences": [reference]} if owner else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "web"}, **owners, **meta},
-        "spec": {"nodeName": on, "containers": [{"name": "c", "image": "i"}]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}, *conditions]},
-    }
+    return manifest(
+        "Pod",
+        {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "web"}, **owners, **meta},
+        spec={"nodeName": on, "containers": [{"name": "c", "image": "i"}]},
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}, *conditions]},
+    )
 
 
-WEB = {
-    "apiVersion": "apps/v1",
-    "kind": "ReplicaSet",
-    "metadata": {"name": "web", "namespace": "shop", "uid": "rs"},
-    "spec": {
+WEB = manifest(
+    "ReplicaSet",
+    {"name": "web", "namespace": "shop", "uid": "rs"},
+    spec={
         "replicas": 2,
         "selector": {"matchLabels": {"app": "web"}},
         "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
     },
-}
+)
 
 
 def cluster(*pods: Object) -> kwhatif.Session:

@@ -13,6 +13,7 @@ from kwhatif.kube.model.pod import SchedulingEvents
 from kwhatif.sources.dumps.dump import read_cluster
 from tests import FIXTURES
 from tests.cli.running import run
+from tests.objects import manifest
 
 DEMO = FIXTURES / "demo"
 FIT_ERROR = "0/3 nodes are available: 3 Insufficient cpu."
@@ -174,16 +175,16 @@ def test_a_saved_snapshot_remembers_them(tmp_path: Path) -> None:
 
 
 def test_times_in_a_saved_snapshot_that_are_none_are_left_out(tmp_path: Path) -> None:
-    saved = {
-        "apiVersion": "kwhatif.dev/v1",
-        "kind": "SavedSnapshot",
-        "metadata": {"name": "s"},
-        "takenAt": "2026-01-01T10:00:00Z",
-        "schedulingEvents": {
+    saved = manifest(
+        "SavedSnapshot",
+        {"name": "s"},
+        version="kwhatif.dev/v1",
+        takenAt="2026-01-01T10:00:00Z",
+        schedulingEvents={
             "shop/web": {"attempts": -3, "lastAttempt": "9999-12-31T23:59:59Z"},
             "shop/db": {"attempts": 1, "lastAttempt": "soon"},
         },
-    }
+    )
     file = tmp_path / "saved.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [saved, pending(), pending("db", "u2")]}))
     report = kwhatif.pending(kwhatif.load(file)).queue

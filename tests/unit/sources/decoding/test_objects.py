@@ -13,6 +13,7 @@ from kwhatif.sources.decoding.decode import ObjectDecoder
 from kwhatif.sources.decoding.objects import CANDIDATES, STORED, Validator, validate_batch
 from kwhatif.sources.text.documents import Document
 from kwhatif.sources.text.problems import Origin, Place, Problems
+from tests.objects import manifest
 
 
 def problems_of(obj: dict[str, Any], validator: Validator) -> list[str]:
@@ -29,13 +30,7 @@ def problems_of(obj: dict[str, Any], validator: Validator) -> list[str]:
 
 
 def pod(status: dict[str, Any] | None = None, meta: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "a", **(meta or {})},
-        "spec": spec,
-        "status": status or {},
-    }
+    return manifest("Pod", {"name": "a", **(meta or {})}, spec=spec, status=status or {})
 
 
 def thing(kind: str, api_version: str = "v1", **fields: Any) -> dict[str, Any]:
@@ -267,12 +262,7 @@ ANYWHERE = [
     ),
     (
         "a node's last sign of life",
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": "n"},
-            "status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": "noon"}]},
-        },
+        manifest("Node", {"name": "n"}, status={"conditions": [{"type": "Ready", "lastHeartbeatTime": "noon"}]}),
         [f"status.conditions[0].lastHeartbeatTime: 'noon' {NO_TIME}"],
     ),
     ("a missing name", {"apiVersion": "v1", "kind": "Node"}, ["metadata.name: is not set"]),

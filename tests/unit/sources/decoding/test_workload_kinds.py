@@ -14,6 +14,7 @@ from kwhatif.sources.decoding.kinds import ASKED, CUSTOM_LISTS
 from kwhatif.sources.decoding.workload_kinds import GROUPS, KnownKinds, built_in, read_workload_kinds
 from kwhatif.sources.text.files import standard_input
 from kwhatif.workloads.custom_kinds import WorkloadKind, WorkloadKinds
+from tests.objects import manifest
 
 CUSTOM = Path("fixtures/custom")
 CLUSTER = (CUSTOM / "cluster.yaml").read_text(encoding="utf-8")
@@ -134,12 +135,11 @@ def test_an_exception_for_a_custom_resource_is_for_all_of_its_parts(tmp_path: Pa
     session = kwhatif.load(kwhatif.text(CLUSTER))
     big = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "99"}}}
     workers = {"spec": {"containers": [big]}}
-    given = {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "metadata": {"name": "lws", "namespace": "shop"},
-        "spec": {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": workers}},
-    }
+    given = manifest(
+        "LeaderWorkerSet",
+        {"name": "lws", "namespace": "shop"},
+        spec={"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": workers}},
+    )
     for name, failures in (("shop/lws", 0), ("shop/lws (0)", 2), ("shop/other", 3)):
         exception: Json = {"rules": ["unschedulable"], "workloads": [f"LeaderWorkerSet {name}"]}
         exception |= {"reason": "x", "expires": "2099-12-31"}
@@ -184,23 +184,19 @@ def test_pods_of_custom_resources_come_back_whatever_the_dump_has_of_these(tmp_p
 
 def test_a_rollout_takes_the_template_of_the_workload_that_it_refers_to() -> None:
     container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "front", "namespace": "shop"},
-        "spec": {
+    deployment = manifest(
+        "Deployment",
+        {"name": "front", "namespace": "shop"},
+        spec={
             "replicas": 0,
             "selector": {"matchLabels": {"app": "front"}},
             "template": {"metadata": {"labels": {"app": "front"}}, "spec": {"containers": [container]}},
         },
-    }
+    )
     reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "front"}
-    rollout = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Rollout",
-        "metadata": {"name": "front", "namespace": "shop"},
-        "spec": {"replicas": 2, "workloadRef": reference},
-    }
+    rollout = manifest(
+        "Rollout", {"name": "front", "namespace": "shop"}, spec={"replicas": 2, "workloadRef": reference}
+    )
     session = kwhatif.load(kwhatif.text(CLUSTER))
     report = kwhatif.gate(session, kwhatif.text(json.dumps(rollout)), kwhatif.text(json.dumps(deployment)))
     assert [(row.name, row.replicas) for row in report.workloads] == [
@@ -216,12 +212,12 @@ def test_a_kind_of_a_file_is_judged_as_the_file_says(tmp_path: Path) -> None:
         "kinds:\n- {kind: Widget, group: example.com, like: Deployment, template: /spec/pod, replicas: /spec/copies}\n"
     )
     container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}
-    widget: Json = {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "w", "namespace": "shop"},
-        "spec": {"copies": 3, "pod": {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}},
-    }
+    widget: Json = manifest(
+        "Widget",
+        {"name": "w", "namespace": "shop"},
+        version="example.com/v1",
+        spec={"copies": 3, "pod": {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}},
+    )
     session = kwhatif.load(kwhatif.text(CLUSTER), workload_kinds=kinds)
     (row,) = kwhatif.gate(session, kwhatif.text(json.dumps(widget))).workloads
     assert (row.name, row.replicas, row.message) == ("Widget shop/w", 3, "all 3 pods fit on 3 nodes")
@@ -235,21 +231,10 @@ def test_a_kind_of_a_file_is_judged_as_the_file_says(tmp_path: Path) -> None:
 def test_objects_of_a_list_are_applied_as_they_stand_whatever_their_kind() -> None:
     pod: Any = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "first", "namespace": "shop"}}
     pod["spec"] = {"containers": [{"name": "a", "image": "i"}]}
-    rollout: Any = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Rollout",
-        "metadata": {"name": "next", "namespace": "shop"},
-    }
+    rollout: Any = manifest("Rollout", {"name": "next", "namespace": "shop"})
     rollout["spec"] = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}
     rollout["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": pod["spec"]}
-    nodes = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": "n"},
-            "status": {"allocatable": {"cpu": "4", "pods": "9"}},
-        }
-    ]
+    nodes = [manifest("Node", {"name": "n"}, status={"allocatable": {"cpu": "4", "pods": "9"}})]
     given = kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod, rollout]}))
     assert [row.name for row in kwhatif.gate(kwhatif.load(nodes), given).workloads] == [
         "Pod shop/first",

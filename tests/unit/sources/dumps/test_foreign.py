@@ -18,6 +18,7 @@ from kwhatif.questions.session.session import Session
 from kwhatif.sources.decoding.kinds import BY_KIND
 from tests import dumps
 from tests.dumps import Files
+from tests.objects import manifest
 
 PODS = sorted((dumps.DEMO.parent / "pods").glob("*.yaml"))
 BUDGETS = (
@@ -208,19 +209,18 @@ class TestMustGather:
 
     def test_autoscalers_and_custom_workloads_are_read(self, tmp_path: Path) -> None:
         top = "must-gather.local.1/quay-io-origin-must-gather-sha256-1a2b/namespaces/shop"
-        scaler = {
-            "apiVersion": "autoscaling/v2",
-            "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 3},
-        }
+        scaler = manifest(
+            "HorizontalPodAutoscaler",
+            {"name": "web", "namespace": "shop"},
+            spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 3},
+        )
         template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-        custom = {
-            "apiVersion": "apps.kruise.io/v1alpha1",
-            "kind": "CloneSet",
-            "metadata": {"name": "clone", "namespace": "shop"},
-            "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template},
-        }
+        custom = manifest(
+            "CloneSet",
+            {"name": "clone", "namespace": "shop"},
+            version="apps.kruise.io/v1alpha1",
+            spec={"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template},
+        )
         files = dumps.must_gather() | {
             f"{top}/autoscaling/horizontalpodautoscalers.yaml": dumps.to_yaml(scaler),
             f"{top}/apps.kruise.io/clonesets/api.yaml": dumps.to_yaml(custom),

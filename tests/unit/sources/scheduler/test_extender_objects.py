@@ -30,6 +30,7 @@ from kwhatif.sources.scheduler.extender_objects import (
 )
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
+from tests.objects import manifest
 
 MANIFEST = """
 apiVersion: v1
@@ -315,12 +316,11 @@ def test_a_node_of_a_manifest() -> None:
 
 
 def test_informers_know_no_kinds_no_managed_fields_and_no_nulls() -> None:
-    obj = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web", "managedFields": [{}], "creationTimestamp": None},
-        "spec": {"containers": [{"name": "c", "command": None}], "affinity": None},
-    }
+    obj = manifest(
+        "Pod",
+        {"name": "web", "managedFields": [{}], "creationTimestamp": None},
+        spec={"containers": [{"name": "c", "command": None}], "affinity": None},
+    )
     assert as_informed(obj) == {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
 
 
