@@ -291,6 +291,11 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     return resolve_priority(merge_label_keys(pod), classes)
 
 
+def with_priority(pod: Pod, cluster: Cluster) -> Pod:
+    """The pod with its priority alone, as a refused pod is reported."""
+    return resolve_priority(pod, _classes_of(cluster))
+
+
 def _default(pod: Pod, cluster: Cluster) -> Pod:
     return default_before_plugins(pod, cluster.facts.gates, default_object)
 

@@ -112,7 +112,7 @@ FindingsIn = Annotated[
 PodsIn = Annotated[
     str | None, _namespace("Only pods of this namespace, also the namespace of a NAME. Default: all namespaces.")
 ]
-AllNamespaces = Annotated[bool, Option("Pods of all namespaces, even if -n is given.", short="-A")]
+AllNamespaces = Annotated[bool, Option("All namespaces, even if -n is given.", short="-A")]
 
 
 #: Formats of an answer; of an answer about several nodes; and of findings.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -228,12 +228,17 @@ _OF_KUBECTL = {
     "-k": "build it first: kubectl kustomize DIR | {command} -",
     "-A": "all namespaces are read in any case; -n is the namespace of objects that name none",
     "--dry-run": "nothing is ever applied: leave it out",
+    "--cluster": "a cluster is named by its context in the kubeconfig: --context NAME",
+    "--json": "write -o json",
+    "--yaml": "write -o yaml",
 }
 _OF_KUBECTL |= {"--kustomize": _OF_KUBECTL["-k"], "--all-namespaces": _OF_KUBECTL["-A"]}
+_OF_KUBECTL |= dict.fromkeys(("--user", "--server", "-s", "--token"), _OF_KUBECTL["--cluster"])
 
 
-#: The similarity from which an option of the command itself is suggested before a more similar one of another command.
-_MUCH_LIKE = 0.8
+#: How similar an option must be to be suggested (of names without dashes): one of the command itself, and of another
+#: command.
+_LIKE, _MUCH_LIKE = 0.6, 0.75
 
 
 def _about_unknown(ctx: Any, unknown: str) -> str:
@@ -247,13 +252,21 @@ def _about_unknown(ctx: Any, unknown: str) -> str:
     if owners:
         return f"{unknown} is an option of {', '.join(owners)}, not of {ctx.command.name}."
     message = f"No such option: {unknown}."
-    everywhere = {*here, *(name for options in others.values() for name in options)}
-    near = get_close_matches(unknown, here, 1, _MUCH_LIKE) or get_close_matches(unknown, everywhere, 1)
-    if not near:
+    elsewhere = sorted({name for options in others.values() for name in options})
+    near = _most_similar(unknown, here, _MUCH_LIKE) or _most_similar(unknown, elsewhere, _MUCH_LIKE)
+    near = near or _most_similar(unknown, here, _LIKE)
+    if near is None:
         return message
-    owners = [name for name, options in others.items() if near[0] in options]
-    where = "" if near[0] in here else f", an option of {', '.join(owners)}"
-    return f"{message} Did you mean {near[0]}{where}?"
+    owners = [name for name, options in others.items() if near in options]
+    where = "" if near in here else f", an option of {', '.join(owners)}"
+    return f"{message} Did you mean {near}{where}?"
+
+
+def _most_similar(unknown: str, names: Iterable[str], least: float) -> str | None:
+    """The most similar name, compared without dashes: all begin with these."""
+    by_word = {name.lstrip("-"): name for name in names}
+    near = get_close_matches(unknown.lstrip("-"), by_word, 1, least)
+    return by_word[near[0]] if near else None
 
 
 def _options_of(command: Any) -> list[str]:

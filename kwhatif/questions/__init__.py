@@ -1,1 +1,1 @@
-"""The questions. Each runs scheduling cycles on a snapshot, or a simulation, and writes a report."""
+"""The questions. Each runs scheduling cycles on a state, or a simulation, and writes a report."""

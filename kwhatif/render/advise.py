@@ -230,7 +230,8 @@ def introduction(row: AdvisedRow) -> str:
         first = row.left[0]
         done = f", even if you {' and '.join(map(change_sentence, first.changes))}" if first.changes else ""
         return f"No one or two changes help. On {first.node}, which comes nearest, this is in the way{done}:"
-    return "No one or two changes help."
+    why = f" The API server says: {row.refusal}" if row.refusal else ""
+    return f"No one or two changes help.{why}"
 
 
 def left_sentence(row: LeftRow) -> str:

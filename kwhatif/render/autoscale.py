@@ -302,7 +302,7 @@ def _proof(row: DrainedRow) -> str:
     if row.expendable:
         said.append(f"{_stay(row.expendable)} pending that the autoscaler counts as expendable: {some(row.expendable)}")
     if row.stays:
-        said.append(f"it is not drained: {some(row.stays)} may not go")
+        said.append(f"it is not drained: {some(row.stays)} cannot be evicted")
     if row.preempted:
         said.append(f"{plural(row.preempted, 'pod')} evicted for them")
     said += map(_group, row.groups)

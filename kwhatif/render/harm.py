@@ -312,9 +312,9 @@ _BLOCKED: Mapping[BlockedCause, str] = {
 }
 #: The effect on a pod that a drain does not evict, by its class.
 _FATES = {
-    "demands-all": "may never go",
-    "many-budgets": "may never go",
-    "sync-failed": "may never go",
+    "demands-all": "can never be evicted",
+    "many-budgets": "can never be evicted",
+    "sync-failed": "can never be evicted",
     "late": "is too late",
     "never-ends": "never ends",
 }

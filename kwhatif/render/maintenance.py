@@ -44,7 +44,7 @@ from kwhatif.report.story import ScenarioRow, Story
 def _summary(rows: Sequence[ScenarioRow], command: str) -> str:
     """The summary: which nodes may be removed, and the worst effect."""
     is_drain = command == "drain"
-    may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
+    may, may_not = ("can be drained", "cannot be drained") if is_drain else ("can fail safely", "cannot fail safely")
     bad, count = [row.scenario for row in rows if not row.verdict.ok], len(rows)
     if not bad:
         return f"{rows[0].scenario} {may}" if count == 1 else f"any one of the {count:,} {may}"
@@ -65,7 +65,7 @@ def scenarios(report: Report, rows: Sequence[ScenarioRow], detail: Detail) -> It
     if detail.quiet:
         return
     numbers = (number("Pods"), number("Pending"), number("In turn"), number("After"))
-    columns = (node("Which"), words("May go"), *numbers, words("Why not"))
+    columns = (node("Which"), words("Can go"), *numbers, words("Why not"))
     yield Table(columns, [_scenario(row) for row in rows], most=None)
     for row in rows:
         if row.story is not None and row.story.verdict is not None:

@@ -331,8 +331,8 @@ def _of_outage(verdict: VerdictRow) -> str:
     turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
     if verdict.ok:
         back = f", all back after {took(verdict.seconds)}" if verdict.moved else ""
-        return f"{nodes} may fail: {lost}{back}{turn}"
-    return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
+        return f"{nodes} can fail safely: {lost}{back}{turn}"
+    return f"{nodes} cannot fail safely: {verdict.why}; {lost}{turn}"
 
 
 def _course(verdict: VerdictRow) -> str:

@@ -149,8 +149,9 @@ class GoingRow(Row, kw_only=True):
 class AdvisedRow(Row, kw_only=True):
     """What would help one workload, or one pod: `pod` is the first one that does not fit, or evicts others.
 
-    `tried` is how many sets of changes were asked about. Without advice, `left` are the obstacles that remain. `going`:
-    the scheduler's victims, then the pods that cost less if chosen by hand; empty where there are none.
+    `tried` is how many sets of changes were asked about. Without advice, `left` are the obstacles that remain, and
+    `refusal` is the API server's message if it refuses the pod. `going`: the scheduler's victims, then the pods that
+    cost less if chosen by hand; empty where there are none.
     """
 
     workload: str
@@ -162,6 +163,7 @@ class AdvisedRow(Row, kw_only=True):
     victims: tuple[str, ...] = ()
     advice: tuple[AdviceRow, ...] = ()
     left: tuple[LeftRow, ...] = ()
+    refusal: str = ""
     going: tuple[GoingRow, ...] = ()
     tried: int = 0
 

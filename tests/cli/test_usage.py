@@ -76,6 +76,12 @@ def test_commands_in_which_no_node_comes_refuse_an_autoscaler(command: str, opti
             "No such option: --all-namespaces: all namespaces are read in any case; -n is the namespace of objects that"
             " name none.",
         ),
+        ("schedule --replicas 3", "No such option: --replicas."),
+        ("schedule --json", "No such option: --json: write -o json."),
+        (
+            "gate --user me",
+            "No such option: --user: a cluster is named by its context in the kubeconfig: --context NAME.",
+        ),
         ("snapshot --imges", "No such option: --imges. Did you mean --images, an option of snapshot save?"),
         (
             "snapshot diff a b",

@@ -51,7 +51,7 @@ SAYS = {
     "advise": "nothing to advise, all fit",
     "threats": "Pod shop/web-797b5c4998-g47sl can be evicted by",
     "drain": "general-a1 cannot be drained: cannot delete daemonsets.apps",
-    "outage": "general-a1 may fail",
+    "outage": "general-a1 can fail safely",
     "capacity": "more pods of Deployment shop/web fit",
 }
 

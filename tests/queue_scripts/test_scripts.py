@@ -57,11 +57,11 @@ def test_whom_an_index_leaves_out_would_have_slept_on(family: str, monkeypatch: 
     left_out = 0
 
     def judge_pool(
-        self: QueueingHints, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
+        self: QueueingHints, pool: UnschedulablePods, occurrence: Occurrence, *, every_pod: bool
     ) -> list[Any]:
         nonlocal left_out
-        plain = list(judge_everybody(self, pool, occurrence, everybody=everybody))
-        fast = list(judge_everybody(self, pool, occurrence, everybody=False))
+        plain = list(judge_everybody(self, pool, occurrence, every_pod=every_pod))
+        fast = list(judge_everybody(self, pool, occurrence, every_pod=False))
         left_out += sum(len(pods) for *_, pods in plain) - sum(len(pods) for *_, pods in fast)
         assert _woken(fast) == _woken(plain)
         return plain

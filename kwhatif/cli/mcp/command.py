@@ -126,10 +126,10 @@ class _Source:
             self.take_news()
             self._live.settle()
             latest = self._live.session
-            return self._cluster.edited(latest.anew() if self._is_doubted else latest)
+            return self._cluster.edited(latest.without_caches() if self._is_doubted else latest)
         assert self._read is not None, "it is read before anything is asked"
         if self._is_doubted:
-            self._read, self._is_doubted = self._read.anew(), False
+            self._read, self._is_doubted = self._read.without_caches(), False
         return self._read
 
     def take_news(self) -> None:

@@ -254,7 +254,7 @@ def parse_timeout(text: str) -> float | None:
         except ValueError:
             raise ValueError(f"{text!r} is neither a number of seconds nor a duration such as 30s or 2m") from None
     if seconds < 0:
-        raise ValueError(f"{text!r} is less than nothing")
+        raise ValueError(f"{text!r} is negative")
     return min(seconds, LONGEST) or None
 
 

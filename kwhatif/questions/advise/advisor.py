@@ -99,6 +99,7 @@ class Advisor:
             victims=tuple(victim.pod for victim in self._decision.victims),
             advice=tuple(each.row for each in advice),
             left=() if advice else tuple(self._rows.left(searched.nearest, searched.left)),
+            refusal="" if advice or self._decision.outcome != "Denied" else self._decision.message,
             going=self._going(),
             tried=self._asking.asked + (self._scene.trials if self._scene else 0),
         )

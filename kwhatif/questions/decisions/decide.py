@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from kwhatif.admission.new_pod import with_priority
 from kwhatif.admission.outcome import Denied
 from kwhatif.kube.model.cluster import Cluster
 from kwhatif.kube.model.pod import Pod, PodMeta
@@ -167,6 +168,10 @@ def ignored(pod: Pod) -> Decision:
 
 def denied(pod: Pod, refusal: Denied, cluster: Cluster) -> Decision:
     """The decision about a pod that the API server refuses, perhaps as it names an object that does not exist."""
+    return _denied(with_priority(pod, cluster), refusal, cluster)
+
+
+def _denied(pod: Pod, refusal: Denied, cluster: Cluster) -> Decision:
     unknown = unknown_objects(pod, cluster)
     near = NearRow(unknown=unknown) if unknown else None
     return decision_about(pod, "Denied", message=refusal.message, refusal=refusal.cause, near=near)
@@ -174,7 +179,7 @@ def denied(pod: Pod, refusal: Denied, cluster: Cluster) -> Decision:
 
 def refusal(applied: Applied, why: Denied, cluster: Cluster) -> Decision:
     """The decision about an object that the API server refuses: it represents its only pod."""
-    return replace(denied(stand_in(applied), why, cluster), source=applied.source)
+    return replace(_denied(stand_in(applied), why, cluster), source=applied.source)
 
 
 def stand_in(applied: Applied) -> Pod:

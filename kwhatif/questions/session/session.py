@@ -205,7 +205,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def cluster(self) -> Cluster:
-        """The objects of the snapshot."""
+        """The objects of the state."""
         return self.state.cluster
 
     def _but(self, **fields: Any) -> Session:
@@ -216,7 +216,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         lacks_none = self.__dict__.get("_with_owners") is self
         return replace(self, **{"has_owners": self.has_owners or lacks_none} | fields)
 
-    def anew(self) -> Session:
+    def without_caches(self) -> Session:
         """The same cluster without remembered results: a question that was stopped may have left incomplete ones."""
         profiles = {name: replace(profile) for name, profile in self.profiles.items()}
         return self._but(state=State(self.cluster), profiles=profiles, has_owners=False)
@@ -244,7 +244,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return replace(self, state=state, inferred=tuple(said_of(found, self.cluster)), has_owners=True)
 
     def after_edits(self, state: State, changes: Sequence[MadeEdit], caveats: Iterable[Caveat]) -> Session:
-        """The session after edits: another snapshot, and all caveats about it."""
+        """The session after edits: another state, and all caveats about it."""
         return self._but(
             state=state,
             changes=(*self.changes, *changes),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from kwhatif.admission.new_pod import with_priority
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.kube.matching.pods import ALL_PODS, PodChoice
@@ -74,11 +75,11 @@ def _templates(session: Session, node: NodeInfo, choice: PodChoice, caveats: dic
         profile = profile_of(pod, session.profiles)
         if profile is None or not choice.matches(pod):
             continue
-        info = PodInfo(pod)
         if found.candidate.refusal:
+            info = PodInfo(with_priority(pod, session.state.cluster))
             yield _taker(found.name, info, pending=False, message=found.candidate.refusal.message)
         else:
-            yield _row(found.name, attempt(profile, info, found.state), node, pending=False)
+            yield _row(found.name, attempt(profile, PodInfo(pod), found.state), node, pending=False)
 
 
 def _row(subject: str, result: Attempt, node: NodeInfo, *, pending: bool) -> TakerRow:

@@ -54,7 +54,9 @@ def _as_new(row: AddedNode, known: Mark) -> Mark:
 def _views(report: Report, picture: Picture) -> Iterator[View]:
     if report.scenarios:
         is_drain = report.command == "drain"
-        may, may_not = ("can be drained", "cannot be drained") if is_drain else ("may fail", "may not fail")
+        may, may_not = (
+            ("can be drained", "cannot be drained") if is_drain else ("can fail safely", "cannot fail safely")
+        )
         marks = {node: _scenario(row, node) for row in report.scenarios for node in row.verdict.nodes}
         yield View(f"Each {'drained' if is_drain else 'lost'} alone", {}, marks, {"lands": may, "rejected": may_not})
     if report.audit is not None:

@@ -31,7 +31,7 @@ MAX_NODE_SCORE = 100
 class Reads(IntEnum):
     """What a filter's verdict on a node can depend on, from the least to the most.
 
-    The cycle asks a SHAPE filter once per distinct shape (`snapshot.shapes`); preemption does not ask SHAPE and NODE
+    The cycle asks a SHAPE filter once per distinct shape (`state.shapes`); preemption does not ask SHAPE and NODE
     filters again while it removes and restores pods, since their answer cannot change.
     """
 

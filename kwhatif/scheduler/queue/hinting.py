@@ -213,7 +213,7 @@ class QueueingHints:
         return best
 
     def judge_pool(
-        self, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
+        self, pool: UnschedulablePods, occurrence: Occurrence, *, every_pod: bool
     ) -> Iterator[tuple[Answers, QueueingStrategy, Collection[QueuedPodInfo]]]:
         """The strategies for the pods in the pool; pods with equal answers are yielded together.
 
@@ -222,14 +222,14 @@ class QueueingHints:
         Args:
             pool: the pods.
             occurrence: the event.
-            everybody: yield all pods; else pods whose hints are sure to return QUEUE_SKIP may be missing.
+            every_pod: yield all pods; else pods whose hints are sure to return QUEUE_SKIP may be missing.
         """
         own = pool.template_of(occurrence.key) if occurrence.pod_uid else None
         keys: dict[HintIndex, Keys] = {}
         for cause, group in pool.groups():
             if cause.gating_plugin and not self.reaches(occurrence.event, cause.gating_plugin):
                 continue
-            for answers, pods in self._answers_in(cause, group, occurrence, own, None if everybody else keys):
+            for answers, pods in self._answers_in(cause, group, occurrence, own, None if every_pod else keys):
                 yield answers, self.strategy(cause, answers), pods
 
     def reaches(self, event: ClusterEvent, plugin: str) -> bool:

@@ -279,7 +279,7 @@ class SchedulingQueue(QueueParts):
         seen: dict[str, Answers] = {}
         moved: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
         witnessed = self._witness is not None
-        for answers, strategy, pods in self._hints.judge_pool(self.unschedulable, occurrence, everybody=witnessed):
+        for answers, strategy, pods in self._hints.judge_pool(self.unschedulable, occurrence, every_pod=witnessed):
             if strategy is QueueingStrategy.SKIP and not witnessed:
                 continue
             chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]

@@ -42,7 +42,7 @@ def parse_parameter(name: str, text: str) -> float | None:
         return None
     seconds = parse_duration(text) / _SECOND
     if seconds < 0:
-        raise ValueError(f"{text!r} is less than nothing")
+        raise ValueError(f"{text!r} is negative")
     return seconds
 
 

@@ -243,5 +243,17 @@ def test_who_fits() -> None:
         "Deployment shop/big": ("no", (), "Insufficient cpu"),
     }
     assert row.free == {"cpu": 1000, "memory": 8 << 30, "pods": 9}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": "shop"},
+        "spec": {"hard": {"pods": "0"}},
+        "status": {"hard": {"pods": "0"}, "used": {"pods": "0"}},
+    }
+    report = kwhatif.who_fits(kwhatif.load([*CLASSES, node("a"), deployment("big", "1", "high"), quota]), "a")
+    assert isinstance(report.who_fits, WhoFitsRow)
+    [refused] = report.who_fits.takers
+    assert "exceeded quota" in refused.message
+    assert refused.priority == 1000
     with pytest.raises(kwhatif.InputError, match='nodes "c" not found'):
         kwhatif.who_fits(kwhatif.load([*CLASSES, *objects]), "c")

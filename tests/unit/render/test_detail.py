@@ -102,6 +102,10 @@ def test_scenarios_have_short_names() -> None:
     )
     story = replace(story_of(*long), verdict=verdict)
     said = shown(Report(command="outage", scenarios=(ScenarioRow(scenario=long[0], verdict=verdict, story=story),)))
-    for expected in ("a may not fail: no room on b kube-scheduler", " a no 0 0 0 0 s no room on b", "evicted on a, b "):
+    for expected in (
+        "a cannot fail safely: no room on b kube-scheduler",
+        " a no 0 0 0 0 s no room on b",
+        "evicted on a, b ",
+    ):
         assert expected in said
     assert f" taint a{CLOUD} a=b:NoExecute" in said

@@ -21,11 +21,11 @@ def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> Scenario
 @pytest.mark.parametrize(
     ("command", "good", "bad", "expected"),
     [
-        ("outage", "abc", "", "✔ any one of the 3 may fail"),
-        ("outage", "", "abc", "✘ none of the 3 may fail: a, b, c; at worst (a), it does harm"),
-        ("outage", "ab", "c", "✘ 2 of the 3 may fail, all but c: it does harm"),
-        ("outage", "", "a", "✘ a may not fail: it does harm"),
-        ("outage", "a", "", "✔ a may fail"),
+        ("outage", "abc", "", "✔ any one of the 3 can fail safely"),
+        ("outage", "", "abc", "✘ none of the 3 can fail safely: a, b, c; at worst (a), it does harm"),
+        ("outage", "ab", "c", "✘ 2 of the 3 can fail safely, all but c: it does harm"),
+        ("outage", "", "a", "✘ a cannot fail safely: it does harm"),
+        ("outage", "a", "", "✔ a can fail safely"),
         ("drain", "abc", "", "✔ any one of the 3 can be drained"),
         ("drain", "", "abc", "✘ none of the 3 can be drained: a, b, c; at worst (a), it does harm"),
         ("drain", "a", "bc", "✘ 1 of the 3 can be drained, all but b, c: at worst (b), it does harm"),

@@ -259,7 +259,7 @@ def test_nodes_behind_one_whose_drain_does_not_end_are_judged_as_if_it_did() -> 
     assert rows["shop/db"].remedy == "budget shop/db minAvailable=0"
     assert rows["shop/free"].why == "not reached, as the drain of n1 does not end; it would go"
     assert story.verdict is not None
-    assert story.verdict.why == "shop/web-0 may never go (budget shop/web demands all 1), and 1 more"
+    assert story.verdict.why == "shop/web-0 can never be evicted (budget shop/web demands all 1), and 1 more"
 
 
 def test_a_pod_that_stays_pending_is_harm() -> None:

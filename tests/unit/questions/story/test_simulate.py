@@ -96,7 +96,7 @@ def test_each_step_comes_once_the_one_before_has_settled() -> None:
         ({"then": ["cordon"]}, "names no node"),
         ({"then": ["drain general-a1 --quickly"]}, "unknown flag"),
         ({"start": "soon"}, "not a duration"),
-        ({"start": "-5s"}, "less than nothing"),
+        ({"start": "-5s"}, "is negative"),
         ({"start": "probe"}, "not a duration"),
         ({"scenario": "nowhere.yaml"}, "nowhere.yaml"),
     ],
