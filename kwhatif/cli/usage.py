@@ -133,16 +133,16 @@ def _record(param: Any, ctx: Any) -> tuple[str, str]:
 def bounds_in_words(text: str) -> str:
     """A help text or an error of Click, in which `1<=x<=100` is `1 to 100`."""
     for pattern, words in _OF_CLICK.items():
-        text = re.sub(pattern, words, text)
+        text = pattern.sub(words, text)
     return text
 
 
 #: What Click prints about numbers, and what is printed instead.
 _OF_CLICK = {
-    r"is not in the range x>=(\d+)": r"is less than \1",
-    r"\bx>=(\d+)": r"\1 or more",
-    r"\b(\d+)<=x<=(\d+)": r"\1 to \2",
-    r"is not a valid (int range|integer range|int|integer)\b": "is not a whole number",
+    re.compile(r"is not in the range x>=(\d+)"): r"is less than \1",
+    re.compile(r"\bx>=(\d+)"): r"\1 or more",
+    re.compile(r"\b(\d+)<=x<=(\d+)"): r"\1 to \2",
+    re.compile(r"is not a valid (int range|integer range|int|integer)\b"): "is not a whole number",
 }
 
 
