@@ -58,7 +58,7 @@ def test_owners_that_the_input_lacks_though_it_has_their_kind_make_no_pods() -> 
     report = kwhatif.simulate(kwhatif.load([*items, other]), DEMO / "pods" / "checkout.yaml")
     assert "owners-silent" in codes(report)
     assert report.story is not None
-    assert [(row.owner, row.how) for row in report.story.gone] == [("ReplicaSet batch/etl-fb7844d", "Preempted")]
+    assert [(row.owner, row.how) for row in report.story.gone] == [("Deployment batch/etl", "Preempted")]
     assert not any(event.actor.startswith("ReplicaSet") for event in report.story.events)
 
 
