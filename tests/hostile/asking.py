@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-#: Bytes of address space that a command may take.
+#: Bytes of address space that a command may take, besides what the process had when it was forked: hundreds of tests
+#: before it, and their threads, may have taken some gigabytes.
 MEMORY = 3 * 2**30
 #: Processor seconds beyond which an answer about a handful of nodes is slow, and beyond which it is ended as a hang.
 #: Other work may run on the machine, so the clock decides only about a worker that waits forever.
@@ -79,7 +80,8 @@ class Worker:
 def _serve(pipe: Connection, other_end: Connection) -> None:
     """Run commands until the parent is gone."""
     other_end.close()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    most = MEMORY + _taken()
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     from kwhatif.cli import main
 
@@ -93,6 +95,12 @@ def _serve(pipe: Connection, other_end: Connection) -> None:
         pass
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _taken() -> int:
+    """Bytes of address space of this process; 0 where the system does not say it in `/proc`."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
 
 
 def _run(main: object, command: list[str], files: dict[str, bytes], folder: Path) -> Answer:
