@@ -25,6 +25,7 @@ from kwhatif.policy.violations import (
     Finding,
     Fragile,
     NameUnknown,
+    PodsStuck,
     Violation,
 )
 from kwhatif.report.decision import FindingRow, JudgedWorkload, PolicyRow, PolicyVerdict
@@ -95,12 +96,22 @@ def _violations(
 ) -> Iterator[Violation]:
     """The violations of the rule, and further ones after all reactions."""
     known: set[tuple[str, Fact]] = set()
+    ends = {workload.row.name: workload for workload in reacted}
     for hit in rule.find(workloads):
-        known.add((hit.workload.row.name, hit.fact))
-        yield _violation(rule, hit)
+        name = hit.workload.row.name
+        known.add((name, hit.fact))
+        yield _violation(rule, hit)._replace(later=_later(hit, ends.get(name)))
     for hit in rule.find(reacted):
         if (hit.workload.row.name, hit.fact) not in known:
             yield _violation(rule, hit)._replace(reacted=True)
+
+
+def _later(hit: Hit, end: JudgedWorkload | None) -> tuple[str, ...]:
+    """The nodes that pending pods of the hit have at the end."""
+    if end is None or not isinstance(hit.fact, PodsStuck) or hit.fact.outcome != "Unschedulable":
+        return ()
+    names = {decision.pod for decision in hit.decisions}
+    return tuple(each.node for each in end.decisions if each.pod in names and each.outcome == "Placed" and each.node)
 
 
 def _violation(rule: Rule, hit: Hit) -> Violation:

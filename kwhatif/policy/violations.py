@@ -247,6 +247,8 @@ class Violation(NamedTuple):
     names: tuple[str, ...] = ()
     #: Whether it is true only after all reactions to evictions.
     reacted: bool = False
+    #: The nodes that pods which stay pending at first get after all reactions.
+    later: tuple[str, ...] = ()
     #: Why an expression cannot be evaluated.
     error: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -112,7 +112,16 @@ def _stuck(violation: Violation, fact: facts.PodsStuck) -> str:
     waits = f", {fact.waiting} {'waits' if fact.waiting == 1 else 'wait'} for" if fact.waited_for else ""
     waits += f" {'it' if fact.waited_for == 1 else 'them'}" if waits else ""
     why = [each.said for each in violation.decisions[:1]] or ["all nodes together cannot take this number of pods"]
-    return f"{_pods(violation, fact.pods, *_STUCK[fact.outcome])}{waits}{earlier(fact.after)}: {why[0]}"
+    verb = _pods(violation, fact.pods, *_STUCK[fact.outcome])
+    return f"{verb}{waits}{earlier(fact.after)}{_later(violation.later, fact.pods)}: {why[0]}"
+
+
+def _later(nodes: Sequence[str], pods: int) -> str:
+    """Where pods land that stay pending at first."""
+    if not nodes:
+        return ""
+    gets = f"gets {nodes[0]}" if pods == 1 else f"{len(nodes)} of them {'gets' if len(nodes) == 1 else 'get'} a node"
+    return f" at first, but {gets} once all have reacted"
 
 
 def _hangs(violation: Violation) -> str:

@@ -82,6 +82,24 @@ def test_what_is_found_only_once_all_have_reacted_is_said_so() -> None:
 
 STUCK = Decision(pod="shop/web-0", outcome="Unschedulable", message="0/2 nodes are available.")
 
+
+def test_where_pods_land_that_stay_pending_at_first_is_said() -> None:
+    other = Decision(pod="shop/web-1", outcome="Unschedulable", message="0/2 nodes are available.")
+    cases = [
+        ([STUCK], [placed()], "stays pending at first, but gets n1 once all have reacted: 0/2 nodes are available."),
+        ([STUCK], [STUCK], "stays pending: 0/2 nodes are available."),
+        (
+            [STUCK, other],
+            [STUCK, placed("shop/web-1")],
+            "2 of 2 pods stay pending at first, but 1 of them gets a node once all have reacted: 0/2 nodes are available.",
+        ),
+    ]
+    for first, last, message in cases:
+        row = judge(policy(), [workload(*first)], LABELS, today=TODAY, reacted=[workload(*last)])
+        found = row.findings[0]
+        assert (found.rule, found.level, found.message) == ("unschedulable", "fail", message)
+
+
 DEFAULTS = {
     "a placed pod is fine": (placed(), []),
     "a pod that stays pending fails": (
