@@ -189,8 +189,12 @@ class ApiServer(SimulatedView):
 
     def _stored(self, obj: Any) -> Any:
         """An object that the API server has admitted before, completed; or `Denied`."""
-        cluster = self.state.cluster
-        return stored_pod(obj, cluster) if isinstance(obj, Pod) else complete_claim(obj, cluster)
+        if not isinstance(obj, Pod):
+            return complete_claim(obj, self.state.cluster)
+        stored = stored_pod(obj, self.state.cluster)
+        if isinstance(stored, Denied):
+            self.decide(obj, stored)
+        return stored
 
     def _admitted(self, obj: Any) -> Any:
         """The object as the API server stores it, or `Denied`."""

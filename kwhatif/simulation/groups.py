@@ -6,7 +6,7 @@ from kwhatif.kube.model.cluster import Cluster, ObjectRef
 from kwhatif.kube.model.pod_group import PodGroup
 from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.status import Code
-from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupResult
 from kwhatif.scheduler.queue.group_queue import GroupSchedulingQueue
 from kwhatif.scheduler.queue.hinting import QueueProfile
 from kwhatif.scheduler.queue.queued_pod import QueuedPodGroupInfo, QueuedPodInfo
@@ -87,19 +87,10 @@ class GroupCycle:
 def _fail_member(
     info: QueuedPodInfo, result: GroupResult, own: ScheduleResult | None, event: int | None, scheduler: Scheduler
 ) -> None:
-    status, failed, message = result.status, False, ""
-    nominated: str | None = ""
-    rejectors: tuple[str, ...] = ()
-    if status.code is Code.ERROR:
-        failed = True
-        message = own.message if own is not None and own.failed else status.message
-    elif own is not None and own.node is None:
-        message, rejectors, nominated = own.message, own.rejectors, None
-    elif own is None:
-        message, nominated = status.without_post_filter.message, None
-    else:
-        message = status.message if result.waits_for_victims else f"{GROUP_UNSCHEDULABLE}, {status.message}"
+    failure = result.failure_of(info.pod_info, own)
+    is_infeasible = own is None or own.node is None
+    nominated = None if is_infeasible and not failure.failed else ""
     if result.waits_for_victims and result.preemption is not None:
         nominated = result.preemption.nominations.get(info.key, nominated)
-    scheduler.messages[info.uid] = message
-    scheduler.back_to_queue(info, rejectors, nominated, event, is_error=failed)
+    scheduler.messages[info.uid] = failure.message
+    scheduler.back_to_queue(info, failure.rejectors, nominated, event, is_error=failure.failed)

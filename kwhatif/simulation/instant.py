@@ -23,7 +23,7 @@ from kwhatif.scheduler.batch.result import ScheduleResult
 from kwhatif.scheduler.framework.attempt import run_pre_enqueue
 from kwhatif.scheduler.framework.profile import Profile, profile_of, scheduler_of
 from kwhatif.scheduler.framework.status import Verdict
-from kwhatif.scheduler.pod_groups.cycle import GROUP_UNSCHEDULABLE, GroupOutcome, GroupPreemption, GroupResult
+from kwhatif.scheduler.pod_groups.cycle import GroupOutcome, GroupPreemption, GroupResult
 from kwhatif.scheduler.preemption.budgets import Budgets
 from kwhatif.scheduler.preemption.candidate import Victim, disrupt
 from kwhatif.simulation.api_server import ApiServer
@@ -75,14 +75,11 @@ class GroupTurn(NamedTuple):
 
     def of(self, info: PodInfo) -> ScheduleResult:
         """The result for one of its members, with the message of the pod's condition."""
-        result, node = self.result, self.nodes.get(info.key)
-        if node is not None:
-            return ScheduleResult(info, "Placed" if self.evicted is None else "Preempts", node)
-        own = next((each for each in result.results if each.pod.key == info.key), None)
-        if own is None:
-            return ScheduleResult(info, "Unschedulable", message=result.status.without_post_filter.message)
-        message = own.message if own.node is None else f"{GROUP_UNSCHEDULABLE}, {result.status.message}"
-        return ScheduleResult(info, "Unschedulable", message=message, rejectors=own.rejectors)
+        node = self.nodes.get(info.key)
+        if node is None:
+            own = next((each for each in self.result.results if each.pod.key == info.key), None)
+            return self.result.failure_of(info, own)
+        return ScheduleResult(info, "Placed" if self.evicted is None else "Preempts", node)
 
 
 def in_group_order(members: Iterable[PodInfo]) -> list[PodInfo]:
@@ -168,7 +165,7 @@ class InstantEngine:
         if info.key in self._evicted:
             return
         if pod.spec.node_name:
-            self.api_server.state.apply(Upsert(unbound(pod)))
+            self.api_server.assume(Upsert(unbound(pod)))
         self._numbers += 1
         self._queued[rank] += 1
         self._asked += is_asked
@@ -363,7 +360,7 @@ class InstantEngine:
         """The pod is pending, perhaps nominated to a node; its victims stay."""
         state, nominated = self.api_server.state, result.nominated or None
         if info.key not in state.pending:
-            state.apply(Upsert(unbound(info.pod)))
+            self.api_server.assume(Upsert(unbound(info.pod)))
         if nominated != state.nomination_of(info.key):
             state.apply(Nominate(info.key, nominated))
 
@@ -386,4 +383,4 @@ class InstantEngine:
         if is_known:
             self.api_server.put(placed, None)
         else:
-            self.api_server.state.apply(Upsert(placed))
+            self.api_server.assume(Upsert(placed))

@@ -172,7 +172,7 @@ class AloneRun:
                 refused = denied(candidate.pod, candidate.refusal, trial.api_server.state.cluster)
                 self._decisions.append(replace(refused, source=applied.source))
             else:
-                trial.api_server.state.apply(Upsert(candidate.pod))
+                trial.api_server.assume(Upsert(candidate.pod))
                 pods.append((candidate, applied))
         self._assumed.update(dict.fromkeys(trial.caveats))
 

@@ -137,6 +137,24 @@ class GroupResult(msgspec.Struct, frozen=True):
         """The members that fit, whether the group is placed or not."""
         return [each for each in self.results if each.node is not None]
 
+    def failure_of(self, member: PodInfo, own: ScheduleResult | None) -> ScheduleResult:
+        """The result for a member that gets no node, with the message of its condition; `own`: the result of its try.
+
+        (`submitPodGroupAlgorithmResult`)
+        """
+        status = self.status
+        rejectors: tuple[str, ...] = ()
+        failed = status.code is Code.ERROR
+        if failed:
+            message = own.message if own is not None and own.failed else status.message
+        elif own is None:
+            message = status.without_post_filter.message
+        elif own.node is None:
+            message, rejectors = own.message, own.rejectors
+        else:
+            message = status.message if self.waits_for_victims else f"{GROUP_UNSCHEDULABLE}, {status.message}"
+        return ScheduleResult(member, "Unschedulable", message=message, rejectors=rejectors, failed=failed)
+
 
 class GroupOutcome(NamedTuple):
     """How the attempts of a group went."""
