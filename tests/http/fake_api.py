@@ -118,7 +118,6 @@ class FakeAPI:
         context.load_cert_chain(CERTS / "server.crt", CERTS / "server.key")
         context.load_verify_locations(CERTS / "ca.crt")
         context.verify_mode = ssl.CERT_OPTIONAL
-        context.sslsocket_class = _Secure
         context.sni_callback = lambda _socket, name, _context: self.server_names.add(name)
         server.context = context
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -149,14 +148,19 @@ def _selected(page: Any, selector: str) -> Any:
     return page | {"items": [item for item in page["items"] if item.get(field) == value]}
 
 
-class _Secure(ssl.SSLSocket):
-    """A socket that is closed with its last reference.
+class _Socket(ssl.SSLSocket):
+    """A socket that is closed with its last reference where there was no handshake.
 
-    `wrap_socket` leaves the new socket open, and unknown to its caller, where the client has reset the connection.
+    `SSLContext.wrap_socket`, on either side, leaves the new socket open, and unknown to its caller, where the peer has
+    reset the connection. (One that is left open after its handshake is still warned about.)
     """
 
     def __del__(self) -> None:
-        self.close()
+        if self._sslobj is None:  # type: ignore[attr-defined]
+            self.close()
+
+
+ssl.SSLContext.sslsocket_class = _Socket
 
 
 class _Server(ThreadingHTTPServer):
