@@ -59,6 +59,7 @@ def _is_there(quoted: str) -> bool:
     if (
         _PATH.fullmatch(quoted)
         and not quoted.endswith(".go")
+        and first != "build"  # what commands make
         and ((_PACKAGE / first).is_dir() or (ROOT / first).is_dir())
     ):
         return any((place / name).exists() for place in (ROOT, _PACKAGE) for name in (quoted, f"{quoted}.py"))
