@@ -37,7 +37,7 @@ class GroupCycle:
         assert isinstance(queue, GroupSchedulingQueue), "it made it"
         members = [member for member in info.in_order if member.pod_info.pod.metadata.deletion_timestamp is None]
         for member in info.members.values():
-            if member not in members:
+            if member.pod_info.pod.metadata.deletion_timestamp is not None:
                 queue.done(member.uid)
         group = api_server.state.cluster.get(PodGroup, info.group_key)
         if group is None or not members:

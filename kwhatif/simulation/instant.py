@@ -9,7 +9,7 @@ once. Nothing is retried: `Engine` does that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -73,13 +73,15 @@ class GroupTurn(NamedTuple):
         """The pods that it has evicted."""
         return () if self.evicted is None else self.evicted.pods
 
-    def of(self, info: PodInfo) -> ScheduleResult:
-        """The result for one of its members, with the message of the pod's condition."""
-        node = self.nodes.get(info.key)
-        if node is None:
-            own = next((each for each in self.result.results if each.pod.key == info.key), None)
-            return self.result.failure_of(info, own)
-        return ScheduleResult(info, "Placed" if self.evicted is None else "Preempts", node)
+    def of(self, members: Iterable[PodInfo]) -> Iterator[ScheduleResult]:
+        """The result for each of these members, with the message of the pod's condition."""
+        tried = {each.pod.key: each for each in self.result.results}
+        for info in members:
+            node = self.nodes.get(info.key)
+            if node is None:
+                yield self.result.failure_of(info, tried.get(info.key))
+            else:
+                yield ScheduleResult(info, "Placed" if self.evicted is None else "Preempts", node)
 
 
 def in_group_order(members: Iterable[PodInfo]) -> list[PodInfo]:
@@ -232,7 +234,7 @@ class InstantEngine:
                 self.carry_out(info, result)
 
     def _of_member(self, info: PodInfo) -> ScheduleResult | None:
-        """The result of the pod with its group; None: it is not in a group, or of another scheduler."""
+        """The result of the pod with its group; None: it has no group that the scheduler places as a whole."""
         key, cluster = group_of(info.pod), self.api_server.state.cluster
         if not key or not has_groups(cluster) or profile_of(info.pod, self._profiles) is None:
             return None
@@ -246,7 +248,7 @@ class InstantEngine:
                 return None
             else:
                 turn = self.try_group(group, members, evicts=lambda _: self._evicts)
-                self._of_members.update((each.key, turn.of(each)) for each in members)
+                self._of_members.update((each.pod.key, each) for each in turn.of(members))
         return self._of_members[info.key]
 
     def forget_groups(self) -> None:
@@ -271,9 +273,8 @@ class InstantEngine:
 
     def _gate_of(self, members: Iterable[PodInfo]) -> Verdict | None:
         """What keeps the first of them out of the queue that is kept out, and so all of them."""
-        profiles = ((info, profile_of(info.pod, self._profiles)) for info in members)
-        state = self.api_server.state
-        gates = (run_pre_enqueue(profile, info, state) for info, profile in profiles if profile is not None)
+        profiles, state = self._profiles, self.api_server.state
+        gates = (run_pre_enqueue(profiles[scheduler_of(info.pod)], info, state) for info in members)
         return next(filter(None, gates), None)
 
     def _see_group(self, key: str) -> None:

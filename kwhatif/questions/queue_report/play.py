@@ -289,8 +289,7 @@ class Replay:
         turn = self._engine.try_group(group, [each.pod_info for each in members])
         self._gone += turn.victims
         self._see(turn.victims)
-        for each in members:
-            result = turn.of(each.pod_info)
+        for each, result in zip(members, turn.of(each.pod_info for each in members), strict=True):
             self._note_turn(result, decision_of_member(result), turn.victims)
             if result.node is None:
                 self._fail(each, result)
