@@ -177,7 +177,7 @@ class ApiServer(SimulatedView):
 
     def admit(self, obj: Any, *, stored: bool = False) -> Any:
         """The new object as the API server would store it, or `Denied`; quotas count it from now on."""
-        admitted = self._stored(obj) if stored else self._admitted(obj)
+        admitted = self.stored(obj) if stored else self._admitted(obj)
         if isinstance(admitted, Denied):
             return admitted
         self._made += 1
@@ -187,8 +187,8 @@ class ApiServer(SimulatedView):
         made = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=created))
         return replace(made, status=replace(made.status, phase="Pending")) if isinstance(made, Pod) else made
 
-    def _stored(self, obj: Any) -> Any:
-        """An object that the API server has admitted before, completed; or `Denied`."""
+    def stored(self, obj: Any) -> Any:
+        """An object that the API server has admitted before, completed; or `Denied`, which watchers see."""
         if not isinstance(obj, Pod):
             return complete_claim(obj, self.state.cluster)
         stored = stored_pod(obj, self.state.cluster)

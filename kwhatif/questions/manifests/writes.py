@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.new_objects import check_workload
-from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.outcome import Denied
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update
 from kwhatif.kube.model.bystanders import CustomResource
@@ -211,10 +210,9 @@ def _replace(
 def _start_again(obj: Any, update: WorkloadUpdate, api_server: ApiServer) -> Sequence[KubernetesObject]:
     """Restart the pods: each is deleted; a bare pod is created with its name, as before it was scheduled."""
     if isinstance(obj, Pod):
-        stored = stored_pod(unstarted(obj), api_server.state.cluster)
+        stored = api_server.stored(unstarted(obj))
         if isinstance(stored, Denied):
             _remove(update.removed, api_server)
-            api_server.decide(obj, stored)
         else:
             api_server.put(stored, None)
         return ()
