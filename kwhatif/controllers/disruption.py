@@ -55,7 +55,7 @@ class BudgetPods:
             return None if self._budgets.updated(before, after) is None else self
         was, now = (self.budgets_of(obj) if isinstance(obj, Pod) else () for obj in (before, after))
         obj = before or after
-        if obj is None or (was == now and before is not None and after is not None):
+        if obj is None or was == now:
             return self
         other = BudgetPods.__new__(BudgetPods)
         other._budgets, other._members = self._budgets, self._members.moved(key_of(obj), was, now)
