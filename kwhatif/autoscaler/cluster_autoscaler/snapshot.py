@@ -124,11 +124,11 @@ class Snapshot:
         Returns:
             The node's name; "" if the pod fits nowhere.
         """
-        tried, nodes, places = self._tried(pod), self.state.nodes, self.state.index_by_name
+        tried, nodes, index_by_name = self._tried(pod), self.state.nodes, self.state.index_by_name
         cpu, memory = tried.least
         for index in self._searched(accepted):
             name = self.names[index]
-            node = nodes[places[name]]
+            node = nodes[index_by_name[name]]
             there = node.allocatable
             if there.cpu - node.cpu < cpu or there.memory - node.memory < memory:
                 continue  # the same check as in NodeResourcesFit: most nodes are full

@@ -187,7 +187,7 @@ def classified(handle: Handle, classes: Mapping[str, UtilizationClass], shares: 
 
 
 def is_nothing_to_do(low: int, limit: int, handle: Handle) -> bool:
-    """Whether the number of underutilized nodes ends the run, with a log message; `most` is `numberOfNodes`."""
+    """Whether the number of underutilized nodes ends the run, with a log message; `limit` is `numberOfNodes`."""
     if not low:
         handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
     elif low <= limit:

@@ -17,7 +17,7 @@ def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE, 
 
     A ReplicaSet's Deployment is looked up, also for one in `gone`. A Deployment counts even if its ReplicaSet is not
     in the input (`deployment_by_hash`); any other missing owner is named by the owner reference. `through_jobs`:
-    whether the Job of a CronJob counts as that.
+    whether a Job's CronJob is looked up, too.
     """
     owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
     if owner is None:

@@ -372,9 +372,7 @@ def lacks(kind: type, cluster: Cluster) -> bool:
         return True
     if any(read_classes(cluster)) if kind is PriorityClass else any(map(_is_itself, cluster.all(kind).values())):
         return False
-    return kind.__name__ in cluster.facts.unread or not (
-        cluster.facts.is_whole or kind.__name__ in cluster.facts.listed
-    )
+    return name in facts.unread or not (facts.is_whole or name in facts.listed)
 
 
 def _is_itself(obj: KubernetesObject) -> bool:

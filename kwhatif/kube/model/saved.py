@@ -95,16 +95,16 @@ class SavedSnapshot(ApiObject):
     namespace: str = ""
     #: Kind that could not be read -> the reason (`ClusterFacts.unread`).
     unread: dict[str, str] = {}
-    #: Whether all other kinds were read (`Cluster.is_whole`).
+    #: Whether all other kinds were read (`ClusterFacts.is_whole`).
     whole: bool = True
-    #: Kinds that were listed, even if the list was empty (`Cluster.listed`).
+    #: Kinds that were listed, even if the list was empty (`ClusterFacts.listed`).
     listed: tuple[str, ...] = ()
     #: `apiVersion/kind` -> number of objects that are not in the model, for kinds that caveats need.
     skipped: dict[str, int] = {}
     #: Caveats about reading the cluster.
     caveats: tuple[dict[str, Any], ...] = ()
     anonymized: bool = False
-    #: `Cluster.scheduling_events`.
+    #: `ClusterFacts.scheduling_events`.
     scheduling_events: dict[str, SchedulingEvents] = {}
 
     def recalled(self) -> Iterator[Caveat]:

@@ -268,7 +268,10 @@ class EvictionCandidates:
         return fit_error_of(self._cycle, current, len(self._classes)), rejectors
 
     def _best(self) -> Candidate | None:
-        """The best candidate, computed again: its rank is valid, but numbers in its evidence may be outdated."""
+        """The best candidate, computed again: its rank is valid, but numbers in its evidence may be outdated.
+
+        So the comparison of the ranks is only a safeguard: should `refresh` miss a change, a worse node is not taken.
+        """
         while tops := [top for each in self._classes if (top := each.verdicts.order.best()) is not None]:
             rank, name = min(tops)
             verdicts = self._classes.of(name).verdicts
