@@ -131,3 +131,10 @@ def test_what_is_kept_up_is_what_would_be_found() -> None:
     assert sorted(budget_pods(at.state.cluster).pods_of("shop/all")) == ["shop/a", "shop/c", "shop/x"]
     assert sorted(budget_pods(fork.cluster).pods_of("shop/web")) == ["shop/a", "shop/b"]
     assert budget_pods(at.state.cluster).budgets_of(at.state.cluster.all(Pod)["shop/c"]) == ("shop/all", "shop/web")
+
+
+def test_a_pod_that_no_budget_selects_changes_nothing() -> None:
+    at = world(web("a"), budget(min_available=1))
+    index, bare = budget_pods(at.state.cluster), pod("x", "shop").build()
+    assert index.updated(None, bare) is index
+    assert index.updated(bare, None) is index

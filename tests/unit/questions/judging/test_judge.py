@@ -476,6 +476,16 @@ def test_without_admission_pods_are_taken_as_they_are_stored() -> None:
     assert unknown.decisions[0].message == 'pods "p" is forbidden: no PriorityClass with name none was found'
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_pod_whose_class_is_gone_cannot_be_started_again(*, alone: bool) -> None:
+    running = pod("p").spec(priority_class_name="none", priority=None).on("n1").build()
+    there = Session.of(cluster(node("n1"), running))
+    applied = Applied(running, SourceRow(file="pod/p", object="Pod default/p"), restarted=True)
+    report = judge(there, Question(applied=(applied,), alone=alone)).report(there, "schedule")
+    assert [decision.outcome for decision in report.decisions] == ["Denied"]
+    assert report.decisions[0].message == 'pods "p" is forbidden: no PriorityClass with name none was found'
+
+
 def test_what_comes_with_the_pods_is_there_in_every_way_of_asking() -> None:
     new = (
         "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\nstatus: {allocatable: {cpu: 9, memory: 8Gi, pods: 9}}\n"
